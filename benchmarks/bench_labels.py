@@ -202,7 +202,7 @@ def fraud_rows(arguments):
                     "stable": gs.StableHFSClassifier(random_state=SEED),
                     "sparse 10 %": gs.SparseHFSClassifier(keep=0.1, random_state=SEED),
                     "sparse 10 %, one pass": gs.SparseHFSClassifier(
-                        keep=0.1, passes=1, random_state=SEED
+                        keep=0.1, max_passes=1, random_state=SEED
                     ),
                     "poisson": gs.PoissonClassifier(random_state=SEED),
                 }
@@ -246,7 +246,7 @@ def speed_rows(arguments):
         ways = {
             "pagerank": lambda matrix=matrix, y=y: PageRankClassifier().fit_predict(matrix, y),
             "stable": lambda ours=ours: ours().predict(),
-            "eta given": lambda ours=ours, eta=eta: ours(eta=eta, threshold=0.0).predict(),
+            "eta given": lambda ours=ours, eta=eta: ours(eta=eta, prior_weight=0.0).predict(),
         }
         told = {}
         for method, predict in ways.items():

@@ -137,7 +137,7 @@ def labeled(folder):
     model = SparseHFSClassifier(n_edges=PER_NODE * pairs_nodes(pairs), random_state=SEED)
     model.fit(pairs, y)
     return {
-        "reached": int(np.count_nonzero(model.reached_)),
+        "reached": int(np.count_nonzero(model.has_label_in_component_)),
         "seconds": time.process_time() - began,
         "peak_MiB": peak_rss() / 2**20,
     }

@@ -5,7 +5,8 @@
 `passes`: `SparseHFSClassifier` as it is beside `StableHFSClassifier` on all edges: accuracy of
 both, share of equal decisions (`agree`), nodes that differ and those that it calls undecided,
 draws in which the first are more than the second (`missed`), passes.
-`once`: one pass, as from a pipe, on a sparsifier (plain), on one with `label_share=0.5` (favored),
+`once`: one pass, as from a pipe, on a sparsifier (plain), on one with
+`priority_fraction=0.5` (favored),
 and with exact sums at labeled nodes (ours).
 
 Mails (shipped), k = 100, 300 and 979 neighbors, 5 % of the edges; nested rings, moons, blobs,
@@ -83,7 +84,7 @@ def measure_passes(graph, truth, y, n_edges, seed):
         "points lost": 100 * (right - lost),
         "agree": same.mean().item(),
         "differ": int(np.count_nonzero(~same)),
-        "undecided": ours.n_undecided_,
+        "undecided": ours.n_unstable_,
         "passes": ours.n_passes_,
         "edges a node": ours.n_edges_used_ / graph.n_nodes,
         "seconds exact": exact_seconds,
@@ -93,9 +94,9 @@ def measure_passes(graph, truth, y, n_edges, seed):
 
 def measure_once(graph, truth, y, n_edges, seed):
     row = {}
-    for name, label_share in (("plain", 0), ("favored", 0.5), ("ours", "auto")):
+    for name, priority_fraction in (("plain", 0), ("favored", 0.5), ("ours", "auto")):
         clf = gs.SparseHFSClassifier(
-            n_edges=n_edges, label_share=label_share, passes=1, random_state=seed
+            n_edges=n_edges, priority_fraction=priority_fraction, max_passes=1, random_state=seed
         )
         row[name] = accuracy(clf.fit(graph, y), truth, y)
     return row

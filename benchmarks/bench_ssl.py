@@ -237,7 +237,9 @@ def variants(dense, small, y, seed):
         coarse = gs.sparsify(dense, n_edges=n_edges, options=uncalibrated, random_state=state)
         yield "plain", gs.StableHFSClassifier(random_state=state).fit(coarse, y).predict(), 0.05
         for method, share in (("calibrated", 0.0), ("favored", 0.5), ("label-aware", "auto")):
-            clf = gs.SparseHFSClassifier(keep=0.05, label_share=share, passes=1, random_state=state)
+            clf = gs.SparseHFSClassifier(
+                keep=0.05, priority_fraction=share, max_passes=1, random_state=state
+            )
             clf.fit(dense, y)
             yield method, clf.predict(), (clf.n_edges_used_ + clf.n_sums_) / dense.n_edges
 

@@ -92,7 +92,7 @@ def follow(graph, truth, rule, draw):
                 column = covariance[:, nodes[-1]].copy()
                 covariance -= np.outer(column, column / (1 + column[nodes[-1]]))
         y = hidden(truth, nodes)
-        settings = {"eta": 2 * unit / len(nodes), "threshold": 0.0, "random_state": SEED}
+        settings = {"eta": 2 * unit / len(nodes), "prior_weight": 0.0, "random_state": SEED}
         answer = gs.StableHFSClassifier(**settings).fit(graph, y).predict()
         right.append((answer == truth)[y == -1].mean())
     return float(np.mean(right))

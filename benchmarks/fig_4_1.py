@@ -109,7 +109,7 @@ def measure(points, truth, cluster, k, arguments):
         rest = y == -1
         began = time.perf_counter()
         budget = arguments.per_node * n_nodes
-        clf = gs.SparseHFSClassifier(n_edges=budget, passes=1, unknown=-1, random_state=number)
+        clf = gs.SparseHFSClassifier(n_edges=budget, max_passes=1, unknown=-1, random_state=number)
         clf.fit(source, y)
         seconds.append(time.perf_counter() - began)
         found["sparse"].append(np.mean(clf.predict()[rest] == truth[rest]))

@@ -103,8 +103,10 @@ def on_graph(points, truth, k, draws):
     n, budget = dense.n_nodes, int(study.KEEP * dense.n_edges)
     eta = {"eta": ETA / dense.degrees().mean(), "random_state": SEED}
     exact = ssl.StableHFSClassifier(**eta)
-    plain = ssl.SparseHFSClassifier(n_edges=max(budget, 2 * n), label_share=0.0, passes=1, **eta)
-    aware = ssl.SparseHFSClassifier(n_edges=max(budget, 2 * n), passes=1, **eta)
+    plain = ssl.SparseHFSClassifier(
+        n_edges=max(budget, 2 * n), priority_fraction=0.0, max_passes=1, **eta
+    )
+    aware = ssl.SparseHFSClassifier(n_edges=max(budget, 2 * n), max_passes=1, **eta)
     sampled = ssl.SubsampledHFSClassifier(n_samples=n // 5, random_state=SEED)
     shared = {"k": k, "neighbor_seconds": search}
     rows = [

@@ -124,16 +124,16 @@ def thesis_chain(edges, n_nodes, *, n_copies, block, generators):
     return weights, {e: p for e, (p, _) in kept.items()}
 
 
-def stable_hfs(graph, labeled, targets, alpha, trust=1.0):
+def stable_hfs(graph, labeled, targets, alpha, sample_weight=1.0):
     """Stable-HFS by dense algebra: (Pi A Pi)^+ y~, A = alpha L + I_S, centered per component.
 
-    I_S has the trust in the labels on its diagonal.
+    I_S has the sample weights on its diagonal.
     """
     component = graph.components()
     same = (component[:, None] == component).astype(np.float64)
     project = np.eye(graph.n_nodes) - same / same.sum(axis=1)
     chosen = np.zeros(graph.n_nodes)
-    chosen[labeled] = trust
+    chosen[labeled] = sample_weight
     known = np.zeros((graph.n_nodes, targets.shape[1]))
     known[labeled] = targets
     count, total = (same @ chosen)[:, None], same @ (chosen[:, None] * known)

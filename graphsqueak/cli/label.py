@@ -55,10 +55,9 @@ class Classifier:
             "graph. Others are baselines."
         ),
     ] = "sparse-hfs"
-    passes: Annotated[
+    max_passes: Annotated[
         str,
         typer.Option(
-            "--max-passes",
             metavar="N|auto",
             help="Maximum number of passes over the edges (sparse-hfs). auto stops when the labels "
             "have settled, after at most four passes; a pipe has one.",
@@ -87,9 +86,13 @@ class Classifier:
         from graphsqueak import ssl
 
         budget = size.budget()
-        if self.passes != "auto" and not (self.passes.isdecimal() and int(self.passes) > 0):
-            raise InputError(f"--max-passes {self.passes} is neither auto nor a positive number")
-        if self.method != "sparse-hfs" and self.passes != "auto":
+        if self.max_passes != "auto" and not (
+            self.max_passes.isdecimal() and int(self.max_passes) > 0
+        ):
+            raise InputError(
+                f"--max-passes {self.max_passes} is neither auto nor a positive number"
+            )
+        if self.method != "sparse-hfs" and self.max_passes != "auto":
             raise InputError("--max-passes is for --method sparse-hfs; others load the graph")
         if self.method != "sparse-hfs" and budget != (None, None, None):
             raise InputError("--keep, --n-edges and --epsilon are for --method sparse-hfs")
@@ -103,8 +106,8 @@ class Classifier:
             eta = "auto" if self.eta is None else self.eta
             estimator.set_params(eta=eta, calibrated=self.calibrated)
         if self.method == "sparse-hfs":
-            passes = self.passes if self.passes == "auto" else int(self.passes)
-            estimator.set_params(**budget._asdict(), passes=passes, progress=progress)
+            max_passes = self.max_passes if self.max_passes == "auto" else int(self.max_passes)
+            estimator.set_params(**budget._asdict(), max_passes=max_passes, progress=progress)
         return estimator
 
 
@@ -264,13 +267,13 @@ def label(
         per_class=per_class,
     )
     write_columns(columns, out)
-    n_absent_labels = int(labeled.reached_[len(model.ids_) :].sum())
+    n_absent_labels = int(labeled.has_label_in_component_[len(model.ids_) :].sum())
     record = {
         "nodes": len(labeled.ids_),
         "labelled": len(given),
         "weighted": len(label_table.weight),
         "classes": len(model.classes_),
-        "reached": int(labeled.reached_.sum()),
+        "reached": int(labeled.has_label_in_component_.sum()),
         "homophily": model.homophily_,
         "homophily_error": model.homophily_error_,
         "without_an_edge": len(absent),
@@ -281,7 +284,7 @@ def label(
         "edges_used": getattr(model, "n_edges_used_", source.n_edges_read),
         "sums": getattr(model, "n_sums_", 0),
         "passes": getattr(model, "n_passes_", 1),
-        "undecided": getattr(model, "n_undecided_", 0),
+        "unstable": getattr(model, "n_unstable_", 0),
         "seconds": time.perf_counter() - began,
         "method": classifier.method,
         "seed": random_state,
@@ -427,11 +430,11 @@ def _describe_passes(record):
     """Return the number of passes, and how many labels may differ from those of the whole graph."""
     if record["method"] != "sparse-hfs":
         return "in"
-    if record["undecided"] is None:
+    if record["unstable"] is None:
         return "in one pass, from a part of the edges, in"
     if record["passes"] == 1:
         return "in one pass, from all edges, in"
     return (
-        f"in {record['passes']} passes, after which about {record['undecided']:,} labels may "
+        f"in {record['passes']} passes, after which about {record['unstable']:,} labels may "
         "still differ from those of the whole graph, in"
     )

@@ -15,7 +15,7 @@ class LabeledNodes(NamedTuple):
     classes_: Any
     transduction_: Any
     label_distributions_: Any
-    reached_: Any
+    has_label_in_component_: Any
 
 
 def absent_nodes(nodes, ids):
@@ -60,7 +60,7 @@ def with_absent_nodes(model, absent, given):
         classes_=model.classes_,
         transduction_=np.concatenate([model.transduction_, model.classes_[absent_codes]]),
         label_distributions_=np.concatenate([model.label_distributions_, probabilities]),
-        reached_=np.concatenate([model.reached_, is_labeled]),
+        has_label_in_component_=np.concatenate([model.has_label_in_component_, is_labeled]),
     )
 
 

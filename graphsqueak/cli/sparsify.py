@@ -144,10 +144,10 @@ def sparsify(
 ):
     """Keep a small, reweighted part of the edges that preserves cuts and random walks.
 
-    One pass in fixed memory. All nodes and components are kept (with --method kelner-levin, components
-    with probability 0.99). Cuts (the weight between a group of nodes and all others), effective
-    resistances and random walks are preserved, and clusters if about five edges per node are kept.
-    Single edges and triangles are not. Edges have no direction.
+    One pass in fixed memory. All nodes and components are kept (components with probability 0.99
+    with --method kelner-levin). Cuts (the weight between a group of nodes and all others),
+    effective resistances and random walks are preserved, and clusters if about five edges per node
+    are kept. Single edges and triangles are not. Edges have no direction.
 
     The error of --epsilon is measured by reading the input again, and up to four runs search for
     the fewest edges that meet it. For a pipe, the number of edges follows from the predicted error.

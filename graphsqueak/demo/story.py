@@ -143,7 +143,9 @@ def label_both(dense: DenseFile, *, seed: int | None, progress: Progress = False
         warnings.simplefilter("ignore", UnreachedWarning)  # a mail without a word
         exact = StableHFSClassifier(random_state=seed).fit(whole, y)
         began = time.perf_counter()
-        reread = SparseHFSClassifier(keep=KEEP, passes=PASSES, random_state=seed, progress=progress)
+        reread = SparseHFSClassifier(
+            keep=KEEP, max_passes=PASSES, random_state=seed, progress=progress
+        )
         reread.fit(read_edges(dense.path), y)
         seconds = time.perf_counter() - began
         chosen = StableHFSClassifier(random_state=seed).fit(few, y)

@@ -197,21 +197,23 @@ def _methods(graph, dense, few, seed):
         _Method(
             "5 % and three passes",
             lambda: ssl.SparseHFSClassifier(
-                n_edges=budget, passes=PASSES, eta=eta, random_state=seed
+                n_edges=budget, max_passes=PASSES, eta=eta, random_state=seed
             ),
             dense,
             edges_used,
         ),
         _Method(
             "5 % and one pass",
-            lambda: ssl.SparseHFSClassifier(n_edges=budget, passes=1, eta=eta, random_state=seed),
+            lambda: ssl.SparseHFSClassifier(
+                n_edges=budget, max_passes=1, eta=eta, random_state=seed
+            ),
             graph.stream,
             edges_used,
         ),
         _Method(
             "plain sparsifier",
             lambda: ssl.SparseHFSClassifier(
-                n_edges=budget, label_share=0.0, passes=1, eta=eta, random_state=seed
+                n_edges=budget, priority_fraction=0.0, max_passes=1, eta=eta, random_state=seed
             ),
             graph.stream,
             edges_used,

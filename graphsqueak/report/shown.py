@@ -60,7 +60,7 @@ class FittedReprMixin:
         "n_passes_": "passes over the edges",
     }
     classes_: Any
-    reached_: Any
+    has_label_in_component_: Any
     transduction_: Any
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
@@ -87,7 +87,7 @@ class FittedReprMixin:
 
     @property
     def _n_unreached(self):
-        return int((~self.reached_).sum())
+        return int((~self.has_label_in_component_).sum())
 
 
 def _existing_values(owner, names):

@@ -1,12 +1,14 @@
 # written by docs/generate.py; do not edit
 from graphsqueak.ssl.base import LateLabelsWarning as LateLabelsWarning
 from graphsqueak.ssl.base import UnreachedWarning as UnreachedWarning
+from graphsqueak.ssl.baselines.nearest import NearestLabelClassifier as NearestLabelClassifier
+from graphsqueak.ssl.baselines.nearest import SubsampledHFSClassifier as SubsampledHFSClassifier
 from graphsqueak.ssl.baselines.poisson import PoissonClassifier as PoissonClassifier
+from graphsqueak.ssl.baselines.smooth_functions import EigenfunctionClassifier as EigenfunctionClassifier
+from graphsqueak.ssl.baselines.smooth_functions import SimpleHFSClassifier as SimpleHFSClassifier
 from graphsqueak.ssl.bounds import Bound as Bound
 from graphsqueak.ssl.decisions.calibration import CalibrationWarning as CalibrationWarning
 from graphsqueak.ssl.decisions.homophily import HomophilyWarning as HomophilyWarning
-from graphsqueak.ssl.eigenfunctions import EigenfunctionClassifier as EigenfunctionClassifier
-from graphsqueak.ssl.eigenfunctions import SimpleHFSClassifier as SimpleHFSClassifier
 from graphsqueak.ssl.evaluation.cross_validation import cross_validate as cross_validate
 from graphsqueak.ssl.evaluation.detection import find_positives as find_positives
 from graphsqueak.ssl.evaluation.detection import flag_positives as flag_positives
@@ -15,8 +17,6 @@ from graphsqueak.ssl.features.correct_and_smooth import CorrectAndSmooth as Corr
 from graphsqueak.ssl.features.neighbor_means import NeighborMeans as NeighborMeans
 from graphsqueak.ssl.features.smoothed import Smoothed as Smoothed
 from graphsqueak.ssl.harmonic import HFSClassifier as HFSClassifier
-from graphsqueak.ssl.harmonic import NearestLabelClassifier as NearestLabelClassifier
-from graphsqueak.ssl.harmonic import SubsampledHFSClassifier as SubsampledHFSClassifier
 from graphsqueak.ssl.labels import AbsentLabelsWarning as AbsentLabelsWarning
 from graphsqueak.ssl.labels import AmbiguousLabelsWarning as AmbiguousLabelsWarning
 from graphsqueak.ssl.regressors import SparseHFSRegressor as SparseHFSRegressor

@@ -1,12 +1,24 @@
-"""What all estimators on graphs share: their input, and how scores become answers.
+"""Base classes of the estimators of node labels: input, predictions, prediction sets.
 
-X is a graph, or points, each of which is joined to its nearest neighbors.
+`GraphEstimator` reads the input and predicts. The input is a graph in any form that graphsqueak
+reads, or an array of points (`affinity="knn"`), each of which is joined to its nearest neighbors.
+New nodes and points get the weighted mean of their neighbors (`new_nodes`).
 
-A new node is answered for by the harmonic extension: the weighted mean over its neighbors.
+`GraphClassifier` turns scores f (n x C), whose rows sum to zero, into
+
+    labels              argmax_c f_c
+    distributions       max(f_c + 1/C, 0), scaled to sum to one, or calibrated sigmoids of f_c
+    prediction sets     jackknife+ and cross-conformal sets of classes (`conformal`)
+
+Nodes in a component without a label get the option `unknown` and the uniform distribution.
+
+Parameters of estimators are the fields of dataclasses, so that each is written once, in the class
+that uses it, and `inspect.signature` shows all of them.
 """
 
 import warnings
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
@@ -15,10 +27,9 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from graphsqueak.errors import InputError, Parameter
+from graphsqueak.errors import Message, Parameter
 from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.graph.id_arrays import as_object_array
-from graphsqueak.nodes.numbering import make_node_finder
+from graphsqueak.randomness import RandomState
 from graphsqueak.report.shown import FittedReprMixin
 from graphsqueak.sources.graph_like import GraphLike, as_edge_list
 from graphsqueak.sources.neighbors.weights import neighbor_graph
@@ -28,6 +39,7 @@ from graphsqueak.ssl.decisions.calibration import sigmoid_shares
 from graphsqueak.ssl.decisions.homophily import measure_homophily, warn_of_homophily
 from graphsqueak.ssl.decisions.label_weights import node_weights
 from graphsqueak.ssl.labels import class_labels
+from graphsqueak.ssl.new_nodes import extend_to_new_nodes, read_links
 from graphsqueak.ssl.selection.graph_nodes import GraphNodes, cut_error
 from graphsqueak.system.frames import ArrowExport
 from graphsqueak.validation import check_choice, check_count, check_real
@@ -37,30 +49,45 @@ __all__ = [
     "GraphEstimator",
     "LateLabelsWarning",
     "UnreachedWarning",
+    "warn_of_unlabeled_components",
 ]
 
-_LINKS = (
-    "new nodes are described by a matrix of weights, a row per new and a column per known node, or "
-    "by triples (new node, known id, weight); for nodes of the graph itself, take them from "
-    "predict() without an argument, in the order of ids_"
-)
-# Fits without one label each; with more labels, folds are left out.
+# Largest number of labels that are left out one by one for prediction sets, each with a fit of its
+# own; with more labels, folds are left out. The sensitivity was not measured.
 MAX_SINGLE_REFITS = 64
 
 
 class LateLabelsWarning(UserWarning):
-    """Labels came after edges had been dropped; those edges were sampled as any other."""
+    """Labels were given after edges had been dropped; their edges had no priority."""
 
 
-class UnreachedWarning(UserWarning):
+class UnreachedWarning(Message, UserWarning):
     """Some nodes lie in components without a label; nothing is known about them."""
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class GraphEstimator(FittedReprMixin, ArrowExport, BaseEstimator):
-    """Reads graphs, or points when `affinity="knn"`; answers for known and for new nodes.
+    """Base of all estimators of node labels: reads graphs or points, predicts for nodes.
 
-    As a table (`to_arrow`, `to_polars`, `to_pandas`) it has a row for each node of the graph.
+    As a table (`to_arrow`, `to_polars`, `to_pandas`) an estimator has a row per node of the graph.
+
+    A subclass has `fit`, which calls `_remember_nodes`, and sets the attributes `transduction_` (a
+    prediction per node) and `has_label_in_component_`. It also has the methods
+
+    `_read_labels(y, graph)`
+        The labels of the nodes of a graph (`graphsqueak.ssl.labels`).
+    `_node_values()`
+        Values that are averaged for new nodes, of shape (n_nodes, C).
+    `_decide(values, has_label)`
+        The predictions for such values.
+    `_score(labels, predictions, sample_weight)`
+        How well predictions agree with labels of the same nodes.
     """
+
+    affinity: str = "precomputed"
+    n_neighbors: int = 10
+    metric: str = "euclidean"
+    random_state: RandomState = None
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -69,14 +96,14 @@ class GraphEstimator(FittedReprMixin, ArrowExport, BaseEstimator):
         return tags
 
     def _read(self, X):
-        """The graph to learn on, as an EdgeList."""
+        """Return the graph to learn on, as an EdgeList."""
         check_choice("affinity", self.affinity, ("precomputed", "knn"))
         if self.affinity == "precomputed":
             return as_edge_list(X).in_id_order()
         return self._read_points(X)
 
     def _graph_of(self, X):
-        """The graph or the points that X stands for."""
+        """Return the graph or the points that X stands for."""
         if isinstance(X, GraphNodes):
             return X.graph
         is_matrix = isinstance(X, np.ndarray) or scipy.sparse.issparse(X)
@@ -84,8 +111,17 @@ class GraphEstimator(FittedReprMixin, ArrowExport, BaseEstimator):
             raise cut_error(X.shape)
         return X
 
+    def _read_points(self, X):
+        """Return the graph of nearest neighbors of the points X."""
+        check_count("n_neighbors", self.n_neighbors)
+        points = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
+        graph, self._index = neighbor_graph(
+            points, n_neighbors=self.n_neighbors, metric=self.metric
+        )
+        return graph
+
     def _values_for(self, X, given, name="y"):
-        """Values per node of the graph, in a form that `NodeValues` matches to its nodes."""
+        """Return values per node of X in a form that `NodeValues` matches to the graph."""
         if given is None:
             return None
         if isinstance(X, GraphNodes):
@@ -95,104 +131,120 @@ class GraphEstimator(FittedReprMixin, ArrowExport, BaseEstimator):
     def _remember_nodes(self, graph):
         self.ids_ = graph.ids
         self.n_nodes_ = graph.n_nodes
-        # Nodes without edges: what values per node are matched to when the model is scored.
+        # Nodes without edges: values per node are matched to them when the model is scored.
         self._nodes = EdgeList.from_validated([], [], [], graph.n_nodes, graph.node_ids)
 
-    def _answers_for(self, X, *given):
-        """Predictions to be scored, their nodes, and for each of `given` values to be matched."""
-        if isinstance(X, GraphNodes):
-            values = [None if one is None else X.values(one, name) for name, one in given]
-        elif self.affinity == "knn":
-            values = [None if one is None else values_of_rows(one, X, name) for name, one in given]
-        else:
-            return self.transduction_, self._nodes, [one for _, one in given]
-        answers = self.predict(X)
-        return answers, EdgeList.from_validated([], [], [], len(answers)), values
-
-    def _read_points(self, X):
-        check_count("n_neighbors", self.n_neighbors)
-        points = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
-        graph, self._index = neighbor_graph(
-            points, n_neighbors=self.n_neighbors, metric=self.metric
-        )
-        return graph
-
-    def _links(self, X):
-        """Weights between new nodes (rows) and known ones (columns)."""
-        if self.affinity == "knn":
-            points = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
-            return self._index.weights_to(points)
-        if not scipy.sparse.issparse(X) and not isinstance(X, np.ndarray | EdgeList):
-            return self._links_of_triples(X)
-        if getattr(X, "ndim", 0) != 2:
-            raise InputError(_LINKS)
-        if not self._nodes.has_explicit_order:
-            raise InputError(
-                f"the columns of links do not say which nodes of the graph (one is "
-                f"{self.ids_[:1].tolist()[0]!r}) they are about; pass triples "
-                "(new node, known id, weight)"
-            )
-        return self._checked_links(scipy.sparse.csr_array(X).astype(np.float64))
-
-    def _checked_links(self, links):
-        if links.shape[1] != len(self.ids_):
-            raise InputError(f"links have {links.shape[1]} columns for {len(self.ids_)} nodes")
-        if links.nnz and not (links.data >= 0).all():
-            raise InputError("links to new nodes are similarities; remove negative weights")
-        return links
-
-    def _links_of_triples(self, triples):
-        rows = [triples] if isinstance(triples, str) else list(triples)
-        if not all(isinstance(row, tuple | list) and len(row) in (2, 3) for row in rows):
-            raise InputError(_LINKS)
-        triples = [(*row, 1.0)[:3] for row in rows]
-        known = as_object_array([name for _, name, _ in triples])
-        columns = make_node_finder(self.ids_.astype(object), len(self.ids_))(known)
-        if (columns < 0).any():
-            name = known[int(np.argmin(columns))]
-            raise InputError(f"a new node is joined to {name!r}, which is not in the graph")
-        row_of = {}
-        rows = [row_of.setdefault(new, len(row_of)) for new, _, _ in triples]
-        weights = [float(weight) for _, _, weight in triples]
-        shape = (len(row_of), len(self.ids_))
-        links = scipy.sparse.coo_array((weights, (rows, columns)), shape=shape).tocsr()
-        return self._checked_links(links)
-
     def _check_fitted(self):
-        """Refuse to answer before a fit; where edges keep coming, fit to the newest ones first."""
+        """Raise an error if nothing was fitted. Subclasses bring the fit up to date."""
         check_is_fitted(self, "transduction_")
 
     def _columns(self):
         self._check_fitted()
         return {"node": self.ids_, "label": self.transduction_}
 
-    def _averages(self, links, values):
-        """The harmonic extension to new nodes: weighted means over reached neighbors."""
-        links = links @ scipy.sparse.diags_array(self.reached_.astype(np.float64))
-        total = np.asarray(links.sum(axis=1)).ravel()
-        mean = (links @ values) / np.where(total > 0, total, 1.0)[:, None]
-        return mean, total > 0
+    def _extend(self, X, values):
+        """Return the mean of `values` over the neighbors of new nodes or points, if they have any.
+
+        Both arrays are as in `extend_to_new_nodes`.
+        """
+        if self.affinity == "knn":
+            points = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+            links = self._index.weights_to(points)
+        else:
+            links = read_links(X, self._nodes)
+        return extend_to_new_nodes(links, values, self.has_label_in_component_)
+
+    def predict(self, X: ArrayLike | Iterable | None = None) -> np.ndarray:
+        """Predict the labels of the nodes of the graph, or of new nodes or points.
+
+        Parameters
+        ----------
+        X : points, GraphNodes, or links as in `predict_new`, optional
+            Default: all nodes of the graph.
+        """
+        self._check_fitted()
+        if X is None:
+            return self.transduction_
+        if isinstance(X, GraphNodes):
+            return self.transduction_[X.nodes]
+        values, has_label = self._extend(X, self._node_values())
+        return self._decide(values, has_label)
+
+    def predict_new(self, links: ArrayLike | Iterable) -> np.ndarray:
+        """Predict the labels of new nodes from their edges to known ones, without a new fit.
+
+        Parameters
+        ----------
+        links : array or sparse matrix (n_new, n_nodes), or triples (new node, known id, weight)
+            Columns of a matrix are matched to nodes as an array `y` in `fit`. With triples, new
+            nodes are in the order in which they first appear.
+        """
+        return self.predict(links)
+
+    def score(
+        self,
+        X: ArrayLike | None,
+        y: ArrayLike | Mapping,
+        sample_weight: ArrayLike | Mapping | None = None,
+    ) -> float:
+        """Return the accuracy of a classifier, or the coefficient of determination of a regressor.
+
+        Parameters
+        ----------
+        X : points, GraphNodes, or None if the model was fitted to a graph
+        y : array of shape (n_nodes,), or mapping from node ids to labels
+            Nodes without a label are not counted. Values are matched to nodes as in `fit`, and so
+            is `sample_weight`.
+        sample_weight : array of shape (n_nodes,), or mapping from node ids to weights, optional
+        """
+        self._check_fitted()
+        predictions = self.transduction_
+        nodes = self._nodes
+        # Points and picked nodes are scored row by row, the graph itself by node id.
+        if isinstance(X, GraphNodes) or self.affinity == "knn":
+            predictions = self.predict(X)
+            nodes = EdgeList.from_validated([], [], [], len(predictions))
+            y = self._values_by_row(X, y, "y")
+            sample_weight = self._values_by_row(X, sample_weight, "sample_weight")
+        labels = self._read_labels(y, nodes)
+        if sample_weight is not None:
+            sample_weight = node_weights(sample_weight, labels.nodes, nodes)
+        return self._score(labels, predictions[labels.nodes], sample_weight)
+
+    def _values_by_row(self, X, given, name):
+        if given is None:
+            return None
+        if isinstance(X, GraphNodes):
+            return X.values(given, name)
+        return values_of_rows(given, X, name)
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class GraphClassifier(ClassifierMixin, GraphEstimator):
-    """Base of all classifiers: turns scores into labels and distributions.
+    """Base of all classifiers: turns scores into labels, distributions and prediction sets.
 
-    A subclass stores its arguments and has `_scores(graph, labels)`, which returns scores of shape
-    (n_nodes, C) whose rows sum to zero, and which nodes are in a component with a label.
+    A subclass has `_scores(graph, labels)`, which returns scores of shape (n_nodes, C) whose rows
+    sum to zero, and which nodes are in a component with a label.
     """
 
+    unknown: object = "prior"
+
     # Sigmoids of calibrated probabilities, or None.
-    _curves: np.ndarray | None = None
+    _curves = None
+
+    _read_labels = staticmethod(class_labels)
+    # Instead of that of ClassifierMixin, which does not match labels to nodes.
+    score = GraphEstimator.score
 
     def fit(self, X: GraphLike | ArrayLike, y: ArrayLike | Mapping) -> Self:
-        """Learn the labels of all nodes.
+        """Fit the model to a graph and to the labels of some of its nodes.
 
         Parameters
         ----------
         X : EdgeList, EdgeSource, table of edges, scipy adjacency matrix, networkx graph, or points
         y : array of shape (n_nodes,), or mapping from node ids to labels
             -1 where there is no label. A pandas Series, or a table with the columns node and
-            label, is a mapping. Arrays go by position if that says which node is meant
+            label, is a mapping. Arrays are matched by position if that determines the node
             (`graphsqueak.ssl.alignment`).
 
         Returns
@@ -200,113 +252,103 @@ class GraphClassifier(ClassifierMixin, GraphEstimator):
         self
         """
         graph = self._read(self._graph_of(X))
-        return self._fit_graph(graph, class_labels(self._values_for(X, y), graph))
+        labels = self._read_labels(self._values_for(X, y), graph)
+        scores, has_label = self._scores(graph, labels)
+        return self._set_answers(graph, labels, scores, has_label)
 
-    def _fit_graph(self, graph, labels):
-        """Fit to a graph in memory."""
-        scores, reached = self._scores(graph, labels)
-        return self._set_answers(graph, labels, scores, reached)
-
-    def _set_answers(self, graph, labels, scores, reached, loo=None):
+    def _set_answers(self, graph, labels, scores, has_label, loo=None):
         """Set the fitted attributes.
 
-        `loo` are scores of labeled nodes without their own labels, and their classes.
+        `loo` is a pair of the scores of labeled nodes without their own labels, and their classes.
         """
         self._remember_nodes(graph)
         self._graph = graph
         self._labels = labels
         self.classes_ = labels.classes
         self.scores_ = scores
-        self.reached_ = reached
-        self.label_distributions_ = self._distributions(scores, reached)
-        self.transduction_ = self._decide(scores, reached)
+        self.has_label_in_component_ = has_label
+        self.label_distributions_ = self._distributions(scores, has_label)
+        self.transduction_ = self._decide(scores, has_label)
         homophily = measure_homophily(graph, labels, loo)
         self.homophily_ = homophily.value
         self.homophily_error_ = homophily.error
         warn_of_homophily(homophily, stacklevel=4)
-        n_lost = int(np.count_nonzero(~reached))
-        if n_lost:
-            warnings.warn(
-                UnreachedWarning(
-                    f"{n_lost} of {reached.size} nodes lie in components without a label; "
-                    "they are predicted as ",
-                    Parameter("unknown", self.unknown),
-                    " (see reached_)",
-                ),
-                stacklevel=4,
-            )
+        warn_of_unlabeled_components(
+            has_label, "label; they are predicted as ", Parameter("unknown", self.unknown)
+        )
         return self
 
     def _columns(self):
         columns = super()._columns()
         return columns | {"confidence": self.label_distributions_.max(axis=1)}
 
-    def _distributions(self, scores, reached):
-        """Return class probabilities: calibrated, or shares of the clipped scores."""
+    def _distributions(self, scores, has_label):
+        """Return class probabilities: calibrated, or proportional to the clipped scores."""
         if self._curves is not None:
-            shares = sigmoid_shares(scores, self._curves)
+            fractions = sigmoid_shares(scores, self._curves)
         else:
-            shares = np.clip(scores + 1 / scores.shape[1], 0.0, None)
-            shares /= shares.sum(axis=1, keepdims=True)
-        shares[~reached] = 1 / scores.shape[1]
-        return shares
+            fractions = np.clip(scores + 1 / scores.shape[1], 0.0, None)
+            fractions /= fractions.sum(axis=1, keepdims=True)
+        fractions[~has_label] = 1 / scores.shape[1]
+        return fractions
 
-    def _decide(self, scores, reached):
+    def _node_values(self):
+        return self.scores_
+
+    def _decide(self, scores, has_label):
         """Return the class of the largest score, and `unknown` where there is no label."""
         if self._curves is not None:
             scores = sigmoid_shares(scores, self._curves)
         decided = self.classes_[scores.argmax(axis=1)]
-        if reached.all():
+        if has_label.all():
             return decided
         if isinstance(self.unknown, str) and self.unknown == "prior":
             most_frequent = np.bincount(self._labels.code).argmax()
-            decided[~reached] = self.classes_[most_frequent]
+            decided[~has_label] = self.classes_[most_frequent]
             return decided
         unknown = np.array([self.unknown])
+        # numpy would convert both to text if one of them is.
         if unknown.dtype.kind != decided.dtype.kind:
             decided = decided.astype(object)
             unknown = unknown.astype(object)
-        return np.where(reached, decided, unknown)
+        return np.where(has_label, decided, unknown)
 
-    def predict(self, X: ArrayLike | Iterable | None = None) -> np.ndarray:
-        """Labels of the nodes of the graph (no argument), or of new points or nodes.
+    def _score(self, labels, predictions, sample_weight):
+        truth = labels.classes[labels.code]
+        # Compared one by one, since predictions may be of another type than labels.
+        is_right = [a == b for a, b in zip(predictions, truth, strict=True)]
+        return float(np.average(is_right, weights=sample_weight))
+
+    def predict_proba(self, X: ArrayLike | Iterable | None = None) -> np.ndarray:
+        """Return class probabilities of the nodes of the graph, or of new nodes or points.
 
         Parameters
         ----------
         X : points, GraphNodes, or links as in `predict_new`, optional
+            Default: all nodes of the graph.
+
+        Returns
+        -------
+        ndarray of shape (n, C)
+            Columns in the order of `classes_`.
         """
         self._check_fitted()
-        if X is None or isinstance(X, GraphNodes):
-            return self.transduction_ if X is None else self.transduction_[X.nodes]
-        return self._decide(*self._averages(self._links(X), self.scores_))
-
-    def predict_proba(self, X: ArrayLike | Iterable | None = None) -> np.ndarray:
-        """Class shares of nodes or new points, as in `predict`; columns in order of `classes_`."""
-        self._check_fitted()
-        if X is None or isinstance(X, GraphNodes):
-            shares = self.label_distributions_
-            return shares if X is None else shares[X.nodes]
-        return self._distributions(*self._averages(self._links(X), self.scores_))
-
-    def predict_new(self, links: ArrayLike | Iterable) -> np.ndarray:
-        """Labels of new nodes from their edges to known ones, without a new fit.
-
-        Parameters
-        ----------
-        links : array or sparse matrix (n_new, n_nodes), or triples (new node, known id, weight)
-            Columns of a matrix are matched to nodes as an array `y` in `fit`. Triples give the
-            new nodes in the order in which they first appear.
-        """
-        return self.predict(links)
+        if X is None:
+            return self.label_distributions_
+        if isinstance(X, GraphNodes):
+            return self.label_distributions_[X.nodes]
+        scores, has_label = self._extend(X, self.scores_)
+        return self._distributions(scores, has_label)
 
     def prediction_sets(self, alpha: float) -> np.ndarray:
-        """Classes that each node may have: the true one is among them 1 - 2 `alpha` of the time.
+        """Return the classes that each node may have, with a guaranteed coverage.
 
-        That holds for the nodes that a label reaches, if the labeled nodes were drawn at random and
-        every class has a label; in practice it is rather 1 - `alpha`. Labels are left out one by
-        one or, where there are many, in folds, and scored without themselves (jackknife+ and
-        cross-conformal prediction, see `graphsqueak.ssl.conformal`). Below 1 / `alpha` - 1 labels
-        every set holds all classes.
+        The true class is in the set with probability at least 1 - 2 `alpha`, in practice about
+        1 - `alpha`. This holds for nodes in a component with a label, if the labeled nodes were
+        drawn at random and every class has a label. Labels are left out one by one or, if there
+        are many, in folds, and scored without themselves (jackknife+ and cross-conformal
+        prediction, see `graphsqueak.ssl.conformal`). With fewer than 1 / `alpha` - 1 labels every
+        set contains all classes.
 
         Parameters
         ----------
@@ -315,8 +357,9 @@ class GraphClassifier(ClassifierMixin, GraphEstimator):
         Returns
         -------
         ndarray of bool, shape (n_nodes, C)
-            A column per class, in order of `classes_`. The class predicted is always in the set, a
-            labeled node has its label alone, and a node that no label reaches has all classes.
+            A column per class, in the order of `classes_`. The predicted class is always in the
+            set. The set of a labeled node is its label, and that of a node in a component without
+            a label is all classes.
 
         Examples
         --------
@@ -333,44 +376,36 @@ class GraphClassifier(ClassifierMixin, GraphEstimator):
         labels = self._labels
         if labels.classes.size == 1:
             return np.ones((self.n_nodes_, 1), dtype=bool)
-        sets = conformal_sets(self._rounds(alpha), alpha)
+        sets = conformal_sets(self._fits_without_labels(alpha), alpha)
         sets[np.arange(self.n_nodes_), self.label_distributions_.argmax(axis=1)] = True
-        sets[~self.reached_] = True
+        sets[~self.has_label_in_component_] = True
         sets[labels.nodes] = labels.one_hot() > 0
         return sets
 
-    def _rounds(self, alpha):
-        """Return fits without some labels, one after the other."""
-        return self._refit_folds(
-            lambda some: self._scores(self._graph, some), alpha, max_single=MAX_SINGLE_REFITS
-        )
+    def _fits_without_labels(self, alpha):
+        """Yield a `conformal.Round` per label or fold of labels that is left out."""
+
+        def refit(labels):
+            return self._scores(self._graph, labels)
+
+        return self._refit_folds(refit, alpha, max_single=MAX_SINGLE_REFITS)
 
     def _refit_folds(self, refit, alpha, *, max_single):
-        """Return rounds of refit(labels), without one label each or without folds of them."""
+        """Yield rounds of refit(labels): up to `max_single` labels one by one, else in folds."""
         rng = np.random.default_rng(self.random_state)
         folds = assign_folds(self._labels.nodes.size, alpha, max_single, rng)
         return refit_without_folds(refit, self._labels, folds)
 
-    def score(
-        self,
-        X: ArrayLike | None,
-        y: ArrayLike | Mapping,
-        sample_weight: ArrayLike | None = None,
-    ) -> float:
-        """Accuracy over the points, or the nodes of the graph, that `y` gives a label.
 
-        Parameters
-        ----------
-        X : points, or None where the model was fitted to a graph
-        y : array of shape (n_nodes,), or mapping from node ids to labels
-            Matched to nodes as in `fit`, and so is `sample_weight`.
-        sample_weight : array of shape (n_nodes,), or mapping from node ids to weights, optional
-        """
-        self._check_fitted()
-        given = ("y", y), ("sample_weight", sample_weight)
-        answers, nodes, (y, weights) = self._answers_for(X, *given)
-        known = class_labels(y, nodes)
-        truth = known.classes[known.code]
-        right = np.array([a == b for a, b in zip(answers[known.nodes], truth, strict=True)])
-        weight = None if weights is None else node_weights(weights, known.nodes, nodes)
-        return float(np.average(right, weights=weight))
+def warn_of_unlabeled_components(has_label, *predicted_as):
+    """Warn if nodes lie in components without a label; `predicted_as` continues the message."""
+    n_unlabeled = int(np.count_nonzero(~has_label))
+    if n_unlabeled:
+        warnings.warn(
+            UnreachedWarning(
+                f"{n_unlabeled} of {has_label.size} nodes lie in components without a ",
+                *predicted_as,
+                " (see has_label_in_component_)",
+            ),
+            stacklevel=5,
+        )

@@ -1,10 +1,10 @@
 """Labels from one pass over the edges: exact sums at labeled nodes, a sparsifier elsewhere.
 
 On a dense graph a harmonic function is a small variation on a large constant, and the variation
-enters through the edges of the labeled nodes. A sparsifier samples these edges, too, and with few
-edges per node its noise is larger than the variation. But the solution does not depend on single
-edges at labeled nodes. Contract the labeled nodes of each class, within each component, into one
-node. In the contracted graph, the weight between node i and class c is
+enters through the edges of the labeled nodes. A sparsifier samples these edges as well, and with
+few edges per node its noise is larger than the variation. But the solution does not depend on
+single edges at labeled nodes. Contract the labeled nodes of each class, within each component, into
+one node. In the contracted graph, the weight between node i and class c is
 
     S_ic = sum of w_ij over the labeled neighbors j of i that are of class c,
 
@@ -17,12 +17,12 @@ L_UU f = S Y of [ZGL03], whose right-hand side and diagonal are exact.
 sums are kept per fold, S = S^(1) + ... + S^(4). Without S^(k), the labels of fold k are scored
 as nodes without a label.
 
-*Down-weighting.* If a fraction q of the edges is kept, each stands for 1 / q of them, and the
+*Down-weighting.* If a fraction q of the edges is kept, each represents 1 / q of them, and the
 coarser the sparsifier, the more its noise hides S. The sampled weights are therefore multiplied by
-gamma: 1, or sqrt(q), or q (each sampled edge counts as one edge), whichever misclassifies the
-fewest of the labels that were left out, the largest of those that are equal. Labels that have to
-travel along many sampled edges need gamma = 1 (two moons), and many labels on a coarse sparsifier
-need q (digits).
+gamma: 1, or sqrt(q), or q (each sampled edge counts as one edge), the one that misclassifies the
+fewest of the labels that were left out; of equal ones the largest. Labels that have to propagate
+along many sampled edges need gamma = 1 (two moons), and many labels on a coarse sparsifier need
+gamma = q (digits).
 
 References
 ----------
@@ -35,19 +35,15 @@ from typing import NamedTuple
 import numpy as np
 
 from graphsqueak.graph.edge_list import EdgeList
+from graphsqueak.graph.forest import append_growable
 from graphsqueak.graph.id_arrays import as_permutation
 from graphsqueak.nodes.numbering import Numbering
 from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier
 from graphsqueak.ssl.model_selection import eta_for_classes
-from graphsqueak.ssl.stable import Fit, LooResult, mean_of_degrees, stable_scores
+from graphsqueak.ssl.stable import LOO_TOL, Fit, LooResult, mean_of_degrees, stable_scores
 from graphsqueak.system.progress import reporter
 
 __all__ = ["ClassSums", "ContractedSolver", "OnePass", "read_once"]
-
-# Folds of the labels, each with n C sums: more folds take more memory, fewer leave out more labels.
-N_FOLDS = 4
-# Relative residual of the solves that only serve to select.
-SELECTION_TOL = 1e-4
 
 
 class ClassSums:
@@ -58,8 +54,11 @@ class ClassSums:
     code : array of int, shape (l,)
         Class of each label.
     n_classes : int
+    n_folds : int
+        Number of folds, each with n C sums. More folds take more memory, and leave out fewer labels
+        at a time.
     random_state : int or None
-        Seeds the split into folds, which is stratified by class.
+        Seed of the split into folds, which is stratified by class.
 
     Attributes
     ----------
@@ -67,7 +66,7 @@ class ClassSums:
         Fold of each label.
     label : array of int, shape (n_nodes,)
         Label of each node, or -1.
-    sums : array of float, shape (n_nodes, 4, C)
+    sums : array of float, shape (n_nodes, n_folds, C)
 
     Examples
     --------
@@ -78,44 +77,49 @@ class ClassSums:
     array([1., 6.])
     """
 
-    def __init__(self, code, n_classes, *, random_state=None):
+    def __init__(self, code, n_classes, *, n_folds=4, random_state=None):
         shuffled = np.random.default_rng(random_state).permutation(code.size)
         by_class = shuffled[np.argsort(code[shuffled], kind="stable")]
         self.fold = np.empty(code.size, dtype=np.int64)
-        self.fold[by_class] = np.arange(code.size) % N_FOLDS
+        self.fold[by_class] = np.arange(code.size) % n_folds
         self.label = np.zeros(0, dtype=np.int64)
-        self.sums = np.zeros((0, N_FOLDS, n_classes))
+        self._shape = (-1, n_folds, n_classes)
+        self._flat = np.zeros(0)
+        # Column of each label among the sums of a node, -1 for nodes without a label.
         self._column = np.append(self.fold * n_classes + code, -1)
 
     def append_nodes(self, label):
         """Add nodes, each with the number of its label or -1."""
-        self.label = np.concatenate([self.label, label])
-        # Room for as many nodes again: a stream grows by a few nodes per batch.
-        if self.label.size > len(self.sums):
-            grown = np.zeros((2 * self.label.size, *self.sums.shape[1:]))
-            grown[: len(self.sums)] = self.sums
-            self.sums = grown
+        self.label = append_growable(self.label, label)
+        n_sums = label.size * self._shape[1] * self._shape[2]
+        self._flat = append_growable(self._flat, np.zeros(n_sums))
+
+    @property
+    def sums(self):
+        """Sums of all nodes."""
+        return self._flat.reshape(self._shape)
 
     def add(self, tail, head, weight):
         """Add the edges between these nodes that have a labeled end."""
         column = self._column[self.label]
-        # Both directions of an edge follow each other, so that the order of the additions, and
-        # their rounding, does not depend on the batches.
+        # The two directions of an edge are adjacent, so that the order of the additions, and their
+        # rounding, does not depend on the batches.
         row = np.stack([tail, head], axis=1).ravel()
         column = column[np.stack([head, tail], axis=1)].ravel()
         is_labeled = column >= 0
-        flat = self.sums.reshape(len(self.sums), -1)
-        np.add.at(flat, (row[is_labeled], column[is_labeled]), np.repeat(weight, 2)[is_labeled])
+        n_columns = self._shape[1] * self._shape[2]
+        place = row[is_labeled] * n_columns + column[is_labeled]
+        np.add.at(self._flat, place, np.repeat(weight, 2)[is_labeled])
 
-    def finish(self, numbers=None):
-        """Drop the spare rows; node i gets the number numbers[i], if given."""
-        order = slice(0, self.label.size) if numbers is None else np.argsort(numbers)
-        self.sums = self.sums[order]
+    def renumber(self, numbers):
+        """Give node i the number numbers[i]."""
+        order = np.argsort(numbers)
+        self._flat = self.sums[order].ravel()
         self.label = self.label[order]
 
 
 class OnePass(NamedTuple):
-    """What one pass over a stream leaves."""
+    """The result of one pass over a stream: a sparsifier, and exact sums at labeled nodes."""
 
     sparsifier: EdgeList
     sums: ClassSums
@@ -131,9 +135,9 @@ def read_once(source, labels, budget, *, random_state=None, progress=False):
     source : EdgeList or EdgeSource
     labels : EncodedLabels
     budget : Budget
-        Edges to keep.
+        Number of edges of the sparsifier.
     random_state : int or None
-        Seeds the sparsifier and the folds.
+        Seed of the sparsifier and of the folds.
     progress : bool or callable
 
     Returns
@@ -142,7 +146,12 @@ def read_once(source, labels, budget, *, random_state=None, progress=False):
         Nodes are numbered by id if the ids are exactly 0, ..., n - 1, else as they appear.
     """
     source = budget.sample_source(source)
-    stream = StreamSparsifier(**budget._asdict(), random_state=random_state)
+    stream = StreamSparsifier(
+        n_edges=budget.n_edges,
+        epsilon=budget.epsilon,
+        keep=budget.keep,
+        random_state=random_state,
+    )
     sums = ClassSums(labels.code, labels.classes.size, random_state=random_state)
     numbering = Numbering()
     with reporter(progress, "labeling") as report:
@@ -155,7 +164,9 @@ def read_once(source, labels, budget, *, random_state=None, progress=False):
             stream.partial_fit(batch)
             report(stream.n_edges_seen_, source.fraction_read, f"kept {stream.n_kept_:,}")
     graph = stream.sparsifier(n_edges=stream.budget_)
-    sums.finish(as_permutation(graph.node_ids, graph.n_nodes))
+    numbers = as_permutation(graph.node_ids, graph.n_nodes)
+    if numbers is not None:
+        sums.renumber(numbers)
     inv_mean_degree = mean_of_degrees(stream.degrees_)
     return OnePass(graph.in_id_order(), sums, stream.n_edges_seen_, inv_mean_degree)
 
@@ -167,13 +178,13 @@ class ContractedSolver:
     ----------
     found : OnePass
     labels : ClassLabels
-        Of the nodes of the sparsifier.
+        Labels of the nodes of the sparsifier.
     eta : float or "auto"
-        By which gamma is selected.
+        The eta with which gamma is selected.
     tol : float
         Relative residual of the fit.
     random_state : int or None
-        Seeds the solves.
+        Seed of the solves.
 
     Attributes
     ----------
@@ -204,26 +215,27 @@ class ContractedSolver:
         return np.count_nonzero(is_wrong & np.isfinite(scores[:, 0]))
 
     def loo(self, eta):
-        """Scores of all labeled nodes, by fits without the labels of their folds."""
+        """Return scores of all labeled nodes, by fits without the labels of their folds."""
         scores = np.full((self._labels.nodes.size, self._labels.classes.size), np.nan)
-        for number in range(N_FOLDS):
-            is_out = self._fold == number
-            if is_out.any() and not is_out.all():
+        for fold in np.unique(self._fold):
+            is_out = self._fold == fold
+            if not is_out.all():
                 nodes = self._labels.nodes[is_out]
-                fit = self._solve(eta, ~is_out, SELECTION_TOL)
+                fit = self._solve(eta, ~is_out, LOO_TOL)
                 scores[is_out] = np.where(fit.reached[nodes, None], fit.centered[nodes], np.nan)
         return LooResult(scores, np.full(scores.shape, np.nan))
 
     def fit(self, eta):
-        """`Fit` to all labels."""
+        """Return the fit to all labels."""
         return self._solve(eta, np.ones(self._labels.nodes.size, dtype=bool), self._tol)
 
     def _solve(self, eta, is_used, tol):
-        """`Fit` to some of the labels, for all nodes of the sparsifier."""
+        """Return the `Fit` to some of the labels, for all nodes of the sparsifier."""
         graph = self._graph
         n_nodes = graph.n_nodes
         n_classes = self._labels.classes.size
         nodes = self._labels.nodes[is_used]
+        # A group is the labels of one class in one component.
         group = self._component[nodes] * n_classes + self._labels.code[is_used]
         groups, group_of_label = np.unique(group, return_inverse=True)
         is_contracted = np.zeros(n_nodes, dtype=bool)
@@ -253,6 +265,6 @@ class ContractedSolver:
             random_state=self._random_state,
         )
         # Contracted nodes have the values of their class.
-        place = np.arange(n_nodes)
-        place[nodes] = n_nodes + group_of_label
-        return Fit(*(part[place] for part in fit))
+        row = np.arange(n_nodes)
+        row[nodes] = n_nodes + group_of_label
+        return Fit(fit.centered[row], fit.offset[row], fit.reached[row])

@@ -1,148 +1,69 @@
-"""Values of nodes, by Stable-HFS on a graph and on its sparsifier."""
+"""Regression on the nodes of a graph by Stable-HFS, in memory and streamed [C17, Section 4.4].
 
-import warnings
-from collections.abc import Iterable, Mapping
-from typing import NamedTuple, Self
+With f the minimizer of the equation in `stable`, centered over every component, and ybar the mean
+value of the component, the prediction is f + ybar. eta has the least squared leave-one-out error
+of a few candidates (`model_selection`).
+
+References
+----------
+[C17] Calandriello. Efficient sequential learning in structured and constrained environments.
+      PhD thesis, 2017.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
 
-from graphsqueak.randomness import RandomState
-from graphsqueak.sources.graph_like import GraphLike
-from graphsqueak.ssl.base import GraphEstimator, UnreachedWarning
-from graphsqueak.ssl.decisions.label_weights import node_weights, weighted_labels
+from graphsqueak.ssl.base import warn_of_unlabeled_components
 from graphsqueak.ssl.labels import is_missing, real_labels
 from graphsqueak.ssl.model_selection import select_for_values
-from graphsqueak.ssl.selection.graph_nodes import GraphNodes
-from graphsqueak.ssl.stable import Fit, LooSolver
-from graphsqueak.ssl.streaming import StreamedEstimator
-from graphsqueak.system.progress import Progress
+from graphsqueak.ssl.stable import Fit
+from graphsqueak.ssl.stable_estimator import StableHFSEstimator
+from graphsqueak.ssl.streaming import MAX_CHANGE, StreamedEstimator
 
-__all__ = ["GraphRegressor", "SparseHFSRegressor", "StableHFSRegressor"]
-
-# Difference of two last steps, relative to the norm of the values, at which no pass is added.
-MAX_RELATIVE_CHANGE = 0.002
+__all__ = ["SparseHFSRegressor", "StableHFSRegressor"]
 
 
-class GraphRegressor(RegressorMixin, GraphEstimator):
-    """Values of nodes; NaN in y means none."""
-
-    def fit(
-        self,
-        X: GraphLike | ArrayLike,
-        y: ArrayLike | Mapping,
-        sample_weight: ArrayLike | Mapping | None = None,
-    ) -> Self:
-        """Learn the values of all nodes.
-
-        Parameters
-        ----------
-        X : EdgeList, EdgeSource, table of edges, scipy adjacency matrix, networkx graph, or points
-        y : array of shape (n_nodes,), or mapping from node ids to values
-            NaN where there is no value. A pandas Series, or a table with the columns node and
-            label, is a mapping. Arrays go by position if that says which node is meant
-            (`graphsqueak.ssl.alignment`).
-        sample_weight : array of shape (n_nodes,), or mapping from node ids to weights, optional
-            Trust in each value: how much it weighs beside the others. 0 is no value.
-
-        Returns
-        -------
-        self
-        """
-        graph = self._read(self._graph_of(X))
-        weights = self._values_for(X, sample_weight, "sample_weight")
-        return self._fit_graph(graph, self._read_labels(self._values_for(X, y), weights, graph))
-
-    def _read_labels(self, y, sample_weight, graph):
-        """Return the problem: values of the nodes of the graph, with their weights."""
-        return weighted_labels(real_labels(y, graph), sample_weight, graph)
-
-    def _columns(self):
-        columns = super()._columns()
-        return {"node": columns["node"], "value": columns["label"]}
-
-    def predict(self, X: ArrayLike | Iterable | None = None) -> np.ndarray:
-        """Values of the nodes of the graph (no argument), or of new points or nodes.
-
-        Parameters
-        ----------
-        X : points, or links as in `predict_new`, optional
-        """
-        self._check_fitted()
-        if X is None or isinstance(X, GraphNodes):
-            return self.transduction_ if X is None else self.transduction_[X.nodes]
-        mean, reached = self._averages(self._links(X), self.transduction_[:, None])
-        return np.where(reached, mean.ravel(), self.mean_)
-
-    def predict_new(self, links: ArrayLike | Iterable) -> np.ndarray:
-        """Values of new nodes from their edges to known ones, without a new fit.
-
-        Parameters
-        ----------
-        links : array or sparse matrix (n_new, n_nodes), or triples (new node, known id, weight)
-            As in `HFSClassifier.predict_new`.
-        """
-        return self.predict(links)
-
-    def score(
-        self,
-        X: ArrayLike | None,
-        y: ArrayLike | Mapping,
-        sample_weight: ArrayLike | Mapping | None = None,
-    ) -> float:
-        """Coefficient of determination over the points, or the nodes, where `y` is not NaN.
-
-        Parameters
-        ----------
-        X : points, or None where the model was fitted to a graph
-        y : array of shape (n_nodes,), or mapping from node ids to values
-            Matched to nodes as in `fit`, and so is `sample_weight`.
-        sample_weight : array of shape (n_nodes,), or mapping from node ids to weights, optional
-        """
-        self._check_fitted()
-        from sklearn.metrics import r2_score
-
-        given = ("y", y), ("sample_weight", sample_weight)
-        answers, nodes, (y, weights) = self._answers_for(X, *given)
-        known = real_labels(y, nodes)
-        weight = None if weights is None else node_weights(weights, known.nodes, nodes)
-        return r2_score(known.value, answers[known.nodes], sample_weight=weight)
-
-
-class ValueAnswer(NamedTuple):
-    """The eta that was selected, and its fit."""
+class _Answer(NamedTuple):
+    """The eta that was selected, and the fit with it."""
 
     eta: float
     fit: Fit
 
 
-class StableHFSRegressor(GraphRegressor):
-    """Stable-HFS for numbers: f + ybar, f centered over every component.
+@dataclass(kw_only=True, eq=False, repr=False)
+class StableHFSRegressor(RegressorMixin, StableHFSEstimator):
+    """Semi-supervised regression on the nodes of a graph that fits in memory.
+
+    Use it if some nodes have a known value, values vary smoothly over the edges, and the values of
+    the other nodes are wanted. If the graph does not fit in memory, use `SparseHFSRegressor`.
+    NaN in y marks a node without a value.
 
     Parameters
     ----------
     eta : float or "auto"
-        Weight of the smoothness term; "auto" takes the one of least squared leave-one-out error.
+        Weight of the smoothness term. "auto" has the least squared leave-one-out error.
     affinity : {"precomputed", "knn"}
         Whether X is a graph in any form that graphsqueak reads, or an array of points.
     n_neighbors : int
-        Neighbors that each point is joined to.
+        Number of nearest neighbors that each point is joined to.
     metric : str
         Distance of points, by its name in scikit-learn.
     tol : float
         Relative residual of the solves.
     random_state : int, Generator or None
-        Seeds the solver, and the sketch of leave-one-out.
+        Seed of the solver and of the sketch of leave-one-out.
 
     Attributes
     ----------
     transduction_ : ndarray (n_nodes,)
-        A value for every node; `mean_` where no label reaches.
-    reached_ : ndarray of bool
-        Whether a label lies in the node's component.
+        A value for every node; `mean_` in components without a label.
+    has_label_in_component_ : ndarray of bool
+        Whether the node's component has a label.
     eta_, mean_ : float
-        The weight that was used, and the mean of all labels.
+        The eta that was used, and the mean of all labels.
 
     Examples
     --------
@@ -152,38 +73,15 @@ class StableHFSRegressor(GraphRegressor):
     array([0., 1., 2., 3., 4.])
     """
 
-    def __init__(
-        self,
-        *,
-        eta: float | str = "auto",
-        affinity: str = "precomputed",
-        n_neighbors: int = 10,
-        metric: str = "euclidean",
-        tol: float = 1e-6,
-        random_state: RandomState = None,
-    ) -> None:
-        self.eta = eta
-        self.affinity = affinity
-        self.n_neighbors = n_neighbors
-        self.metric = metric
-        self.tol = tol
-        self.random_state = random_state
+    _read_labels = staticmethod(real_labels)
+    # Instead of that of RegressorMixin, which does not match values to nodes.
+    score = StableHFSEstimator.score
 
-    def _fit_graph(self, graph, labels):
-        solver = LooSolver(
-            graph,
-            labels.nodes,
-            labels.targets,
-            sample_weight=labels.sample_weight,
-            tol=self.tol,
-            random_state=self.random_state,
-        )
-        return self._accept(graph, labels, self._answer(solver, graph, labels))
+    def _select_eta(self, solver, labels):
+        return select_for_values(solver, labels, eta=self.eta)
 
-    def _answer(self, solver, graph, labels, *, eta=None):
-        """Select eta and fit."""
-        eta = select_for_values(solver, labels, eta=self.eta if eta is None else eta)
-        return ValueAnswer(eta, solver.fit(eta))
+    def _answer(self, solver, graph, labels, eta):
+        return _Answer(eta, solver.fit(eta))
 
     def _accept(self, graph, labels, answer):
         """Set the fitted attributes."""
@@ -191,67 +89,80 @@ class StableHFSRegressor(GraphRegressor):
         fit = answer.fit
         self.eta_ = answer.eta
         self.mean_ = float(np.average(labels.value, weights=labels.sample_weight))
-        self.reached_ = fit.reached
+        self.has_label_in_component_ = fit.reached
         self.transduction_ = (fit.centered + fit.offset).ravel()
-        n_lost = int(np.count_nonzero(~fit.reached))
-        if n_lost:
-            warnings.warn(
-                UnreachedWarning(
-                    f"{n_lost} of {graph.n_nodes} nodes lie in components without a value; they "
-                    "are predicted as the mean of all values (see reached_)"
-                ),
-                stacklevel=4,
-            )
+        warn_of_unlabeled_components(
+            fit.reached, "value; they are predicted as the mean of all values"
+        )
         return self
 
+    def _columns(self):
+        columns = super()._columns()
+        return {"node": columns["node"], "value": columns["label"]}
 
+    def _node_values(self):
+        return self.transduction_[:, None]
+
+    def _decide(self, values, has_label):
+        return np.where(has_label, values.ravel(), self.mean_)
+
+    def _score(self, labels, predictions, sample_weight):
+        from sklearn.metrics import r2_score
+
+        return r2_score(labels.value, predictions, sample_weight=sample_weight)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
 class SparseHFSRegressor(StreamedEstimator, StableHFSRegressor):
-    """Stable-HFS regression on a graph that is read and never held.
+    """Semi-supervised regression on the nodes of a graph that is too large for memory.
 
-    Where the edges can be read again, in a few passes with a sparsifier as preconditioner; else on
-    a sparsifier that favors the edges at labeled nodes.
+    Use it like `StableHFSRegressor`, on edges that are streamed and never loaded. If the source
+    can be read again, a few passes with a sparsifier as preconditioner approximate the solution on
+    the whole graph. Otherwise the values are those on a sparsifier in which edges at labeled nodes
+    are oversampled.
 
     Parameters
     ----------
     n_edges : int, optional
-        Budget: edges to hold. At most one of the three is given.
+        Edge budget of the sparsifier. Give at most one of n_edges, epsilon and keep.
     epsilon : float, optional
-        Accuracy of cuts from which the number of edges is predicted. Default: 0.5.
+        Accuracy of cuts from which the edge budget is predicted. Default: 0.5.
     keep : float, optional
-        Share of all edges.
-    label_share : "auto" or float in [0, 1)
-        Share of the budget for edges at labeled nodes; "auto" is a half in a single pass (values,
-        unlike classes, cannot be summed by class), and none where there are several.
-    passes : "auto" or int
-        How often the edges are read at most. "auto" reads on until the values have settled, four
-        times at most (a pipe once); 1 is a single read.
+        Edge budget as a fraction of all edges.
+    priority_fraction : "auto" or float in [0, 1)
+        Fraction of the budget that is reserved for edges at labeled nodes. "auto" is 0.5 in a
+        single pass and 0 otherwise. (Exact class sums, as in `SparseHFSClassifier`, do not exist
+        for values.)
+    max_passes : "auto" or int
+        Largest number of passes over the edges. "auto" stops when the values no longer change, and
+        after four passes at most (a pipe: one pass).
     window : float, optional
-        Label on the edges of the last `window` of time. Edges must have times
-        (`read_edges(..., time=...)` or `TimedEdges`). Where they can be read again this is exact,
-        and takes one read more; else it is a stream with a window.
+        Fit to the edges of the last `window` of time. Edges must have times
+        (`read_edges(..., time=...)` or `TimedEdges`). If the source can be read again this is
+        exact and takes one more pass; otherwise it is a sliding window of a stream.
     half_life : float, optional
-        The same with weights that fall to a half in this time.
+        Fit to edges whose weights decay by half in this time, with the same requirements.
     eta : float or "auto"
-        Weight of the smoothness term; "auto" takes the one of least squared leave-one-out error.
+        Weight of the smoothness term. "auto" has the least squared leave-one-out error.
     affinity : {"precomputed", "knn"}
         Whether X is a graph in any form that graphsqueak reads, or an array of points.
     n_neighbors : int
-        Neighbors that each point is joined to.
+        Number of nearest neighbors that each point is joined to.
     metric : str
         Distance of points, by its name in scikit-learn.
     tol : float
         Relative residual of the solves.
     random_state : int or None
-        Seeds everything that is drawn.
+        Seed of all random numbers.
     progress : bool or callable
-        Tell how far the stream has been read.
+        Report how much of the stream has been read.
 
     Attributes
     ----------
-    transduction_, reached_, eta_, mean_
-        As of `StableHFSRegressor`.
+    transduction_, has_label_in_component_, eta_, mean_
+        As in `StableHFSRegressor`.
     sparsifier_, n_edges_seen_, n_edges_used_, n_passes_
-        As of `SparseHFSClassifier`.
+        As in `SparseHFSClassifier`.
 
     Examples
     --------
@@ -263,43 +174,8 @@ class SparseHFSRegressor(StreamedEstimator, StableHFSRegressor):
     2.0
     """
 
-    def __init__(
-        self,
-        *,
-        n_edges: int | None = None,
-        epsilon: float | None = None,
-        keep: float | None = None,
-        label_share: float | str = "auto",
-        passes: int | str = "auto",
-        window: float | None = None,
-        half_life: float | None = None,
-        eta: float | str = "auto",
-        affinity: str = "precomputed",
-        n_neighbors: int = 10,
-        metric: str = "euclidean",
-        tol: float = 1e-6,
-        random_state: int | None = None,
-        progress: Progress = False,
-    ) -> None:
-        super().__init__(
-            eta=eta,
-            affinity=affinity,
-            n_neighbors=n_neighbors,
-            metric=metric,
-            tol=tol,
-            random_state=random_state,
-        )
-        self.n_edges = n_edges
-        self.epsilon = epsilon
-        self.keep = keep
-        self.label_share = label_share
-        self.passes = passes
-        self.window = window
-        self.half_life = half_life
-        self.progress = progress
-
     _is_unlabeled = staticmethod(is_missing)
 
-    def _is_settled(self, answer, other, solver):
+    def _has_converged(self, answer, other):
         change = np.linalg.norm(answer.fit.centered - other.fit.centered)
-        return change <= MAX_RELATIVE_CHANGE * np.linalg.norm(answer.fit.centered)
+        return change <= MAX_CHANGE * np.linalg.norm(answer.fit.centered)

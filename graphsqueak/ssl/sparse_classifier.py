@@ -1,4 +1,13 @@
-"""Sparse-HFS: Stable-HFS on a graph that is read and never held [C17, Section 4.4].
+"""Semi-supervised classification of a graph that is streamed: Sparse-HFS [C17, Section 4.4.1].
+
+Sparse-HFS solves Stable-HFS (`stable`) on a spectral sparsifier H of the graph G,
+
+    f = argmin over f with 1' f = 0 of   (1/l) sum_S (f_i - y_i)^2 + eta f' L_H f.
+
+With few edges per node the noise of H exceeds the variation of f, so that H is not used alone. If
+G can be read again, H is the preconditioner of a solve on G (`refinement`). In a single pass, the
+edges at labeled nodes are summed exactly (`class_sums`), or H oversamples them. What the streaming
+estimators share is in `streaming`.
 
 References
 ----------
@@ -7,7 +16,7 @@ References
 """
 
 import warnings
-from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 from sklearn.base import clone
@@ -22,97 +31,105 @@ from graphsqueak.ssl.decisions.homophily import HomophilyWarning
 from graphsqueak.ssl.labels import encode_classes, is_unlabeled
 from graphsqueak.ssl.refinement import count_unstable
 from graphsqueak.ssl.stable_classifier import StableHFSClassifier
-from graphsqueak.ssl.streaming import StreamedEstimator
-from graphsqueak.system.progress import Progress
+from graphsqueak.ssl.streaming import MAX_CHANGE, StreamedEstimator
 
 __all__ = ["SparseHFSClassifier"]
 
-# Fraction of the nodes that may still be decided otherwise when no pass is added.
-MAX_UNSTABLE_FRACTION = 0.002
-# The same for cuts through the mean scores: a rare class is stable long before its ranking is.
+# Fraction of the nodes whose side of the mean score may be unstable when passes stop. Decisions of
+# a rare class are stable long before its ranking is. The sensitivity was not measured.
 MAX_UNRANKED_FRACTION = 0.05
-# Labels that are left out one by one if every fit reads the edges again.
+# Largest number of labels that are left out one by one if each fit reads the edges again. The
+# sensitivity was not measured.
 MAX_SINGLE_READS = 20
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class SparseHFSClassifier(StreamedEstimator, StableHFSClassifier):
-    """Sparse-HFS: labels from a graph that is never held [C17, Section 4.4.1].
+    """Semi-supervised node classifier for graphs that are too large for memory (Sparse-HFS).
 
-    Where the edges can be read again, the answer is that of `StableHFSClassifier` on the whole
-    graph, nearly: the first pass makes a sparsifier, and in two or three further ones it is the
-    preconditioner with which the whole graph is solved (`refinement`). Beside the sparsifier some
-    hundred numbers per node are held. Where they can be read once, it is that on a sparsifier with
-    exact sums of the edges at labeled nodes (`class_sums`). A graph that fits into the budget is
-    used as it is, in one pass.
+    Use it like `StableHFSClassifier`, on edges that are streamed and never loaded. In memory are a
+    sparsifier and a few hundred numbers per node. If the source can be read again, two or three
+    further passes with the sparsifier as preconditioner approximate the result of
+    `StableHFSClassifier` on the whole graph. Otherwise the result is that on a sparsifier with
+    exact sums of the edges at labeled nodes. A graph within the budget is used as it is, after one
+    pass. Edges can also be given in parts (`partial_fit`), and labels can be replaced (`relabel`).
 
     Parameters
     ----------
     n_edges : int, optional
-        Budget: edges to hold. At most one of the three is given.
+        Edge budget of the sparsifier. Give at most one of n_edges, epsilon and keep.
     epsilon : float, optional
-        Accuracy of cuts from which the number of edges is predicted. Default: 0.5.
+        Accuracy of cuts from which the edge budget is predicted. Default: 0.5.
     keep : float, optional
-        Share of all edges.
-    label_share : "auto" or float in [0, 1)
-        A number is the share of the budget that the sparsifier gives to edges at labeled nodes
-        (`priority_nodes`); 0 is a plain sparsifier, and so is "auto" where there are more passes
-        than one. In a single pass, "auto" sums the edges at labeled nodes exactly. The sums do
-        not count as edges: there are at most four per node and class.
-    passes : "auto" or int
-        How often the edges are read at most. "auto" reads on until the decisions have settled,
-        four times at most (a pipe once); 1 is a single read.
+        Edge budget as a fraction of all edges.
+    priority_fraction : "auto" or float in [0, 1)
+        Fraction of the budget that is reserved for edges at labeled nodes. 0 is a plain sparsifier.
+        "auto" is 0 if there is more than one pass. In a single pass, "auto" sums the edges at
+        labeled nodes exactly; there are at most four sums per node and class, and they do not
+        count as edges.
+    max_passes : "auto" or int
+        Largest number of passes over the edges. "auto" stops when decisions are stable, and after
+        four passes at most (a pipe: one pass).
     window : float, optional
-        Label on the edges of the last `window` of time. Edges must have times
-        (`read_edges(..., time=...)` or `TimedEdges`). Where they can be read again this is exact,
-        and takes one read more; else it is a stream with a window.
+        Fit to the edges of the last `window` of time. Edges must have times
+        (`read_edges(..., time=...)` or `TimedEdges`). If the source can be read again this is
+        exact and takes one more pass; otherwise it is a sliding window of a stream.
     half_life : float, optional
-        The same with weights that fall to a half in this time.
+        Fit to edges whose weights decay by half in this time, with the same requirements.
     eta : float or "auto"
-        Weight of the smoothness term; "auto" is 2 / (l mean degree) for l labels.
-    threshold : float or "auto"
-        How much of the class means is added back to centered scores: 0 none, 1 all. "auto" is
-        selected by leave-one-out.
+        Weight of the smoothness term. "auto" is 2 / (l mean degree) for l labels.
+    prior_weight : float or "auto"
+        Multiple of the class means that is added to centered scores, 0 for none and 1 for all.
+        "auto" is selected by leave-one-out.
     calibrated : bool
-        Make `label_distributions_` probabilities, where there are 20 labels or more.
+        Make `label_distributions_` probabilities if there are 20 labels or more.
     class_weight : None, "balanced" or mapping from classes to weights
-        As of `StableHFSClassifier`. With weights, of classes or of labels, a single pass labels on
-        a sparsifier that favors the labeled nodes, and makes no sums.
+        As in `StableHFSClassifier`. With weights, of classes or of labels, a single pass uses a
+        sparsifier with priority for labeled nodes instead of exact sums.
     class_sizes, decision
-        As of `StableHFSClassifier`; a cut is that of the sparsifier.
+        As in `StableHFSClassifier`; a cut is one of the sparsifier.
     unknown : "prior" or a label
-        Prediction where no label reaches: the most frequent class, or for example -1.
+        Prediction in components without a label: the most frequent class, or for example -1.
     affinity : {"precomputed", "knn"}
         Whether X is a graph in any form that graphsqueak reads, or an array of points.
     n_neighbors : int
-        Neighbors that each point is joined to.
+        Number of nearest neighbors that each point is joined to.
     metric : str
         Distance of points, by its name in scikit-learn.
     tol : float
         Relative residual of the solves.
     random_state : int or None
-        Seeds everything that is drawn. Same seed, same answer, whatever the batches.
+        Seed of all random numbers. The result does not depend on the batches.
     progress : bool or callable
-        Tell how far the stream has been read.
+        Report how much of the stream has been read.
 
     Attributes
     ----------
     sparsifier_ : EdgeList
-        What was held of the edges.
+        The edges in memory.
     n_edges_seen_, n_edges_used_ : int
-        Edges of the stream, and of `sparsifier_`.
+        Number of edges of the stream, and of `sparsifier_`.
     n_sums_ : int
-        Exact sums of edges at labeled nodes in a single pass, else 0.
+        Number of exact sums of edges at labeled nodes in a single pass, else 0.
     n_passes_ : int
-        How often the edges were read.
-    n_undecided_ : int or None
-        How many decisions may differ from those on the whole graph, by an estimate of the distance
-        to it; None after a single pass over more than the budget, when it is not known.
-    transduction_, label_distributions_, scores_, reached_, classes_, ids_, eta_, threshold_, cut_
-        As of `StableHFSClassifier`; `uncertainty_` is that on the sparsifier. After several passes
-        the sets of `prediction_sets` are those of the sparsifier, too, in which no label had a say,
-        and `bound_` is about the whole graph, whose edges it reads again: once for the residual of
-        the scores, and some more times for a certificate of `sparsifier_`, which bounds lambda_2
-        and diag(L^+).
+        Number of passes over the edges.
+    n_unstable_ : int or None
+        Estimated number of predictions that differ from those on the whole graph. None after a
+        single pass over more edges than the budget, when it is not known.
+    transduction_, label_distributions_, scores_, has_label_in_component_, classes_, ids_
+    eta_, prior_weight_, cut_
+        As in `StableHFSClassifier`.
+    uncertainty_ : ndarray (n_nodes,)
+        That on the sparsifier.
+    bound_ : Bound
+        After several passes, a bound about the whole graph. Its edges are read again: once for the
+        residual of the scores, and a few times for a certificate of `sparsifier_`, which bounds
+        lambda_2 and diag(L^+).
+
+    Notes
+    -----
+    After several passes `prediction_sets` are those of the sparsifier, whose edges do not depend on
+    the labels.
 
     Examples
     --------
@@ -128,67 +145,18 @@ class SparseHFSClassifier(StreamedEstimator, StableHFSClassifier):
     (True, True)
     """
 
-    def __init__(
-        self,
-        *,
-        n_edges: int | None = None,
-        epsilon: float | None = None,
-        keep: float | None = None,
-        label_share: float | str = "auto",
-        passes: int | str = "auto",
-        window: float | None = None,
-        half_life: float | None = None,
-        eta: float | str = "auto",
-        threshold: float | str = "auto",
-        calibrated: bool = False,
-        class_weight: str | Mapping | None = None,
-        class_sizes: str | Mapping | None = None,
-        decision: str = "auto",
-        unknown: object = "prior",
-        affinity: str = "precomputed",
-        n_neighbors: int = 10,
-        metric: str = "euclidean",
-        tol: float = 1e-6,
-        random_state: int | None = None,
-        progress: Progress = False,
-    ) -> None:
-        super().__init__(
-            eta=eta,
-            threshold=threshold,
-            calibrated=calibrated,
-            class_weight=class_weight,
-            class_sizes=class_sizes,
-            decision=decision,
-            unknown=unknown,
-            affinity=affinity,
-            n_neighbors=n_neighbors,
-            metric=metric,
-            tol=tol,
-            random_state=random_state,
-        )
-        self.n_edges = n_edges
-        self.epsilon = epsilon
-        self.keep = keep
-        self.label_share = label_share
-        self.passes = passes
-        self.window = window
-        self.half_life = half_life
-        self.progress = progress
-
     _is_unlabeled = staticmethod(is_unlabeled)
 
-    def _set_stream(self, graph, n_seen, *, is_whole=None):
+    def _set_stream(self, graph, n_seen, *, is_whole):
         super()._set_stream(graph, n_seen, is_whole=is_whole)
-        if is_whole is None:
-            is_whole = graph.n_edges == n_seen
-        self.n_undecided_ = 0 if is_whole else None
+        self.n_unstable_ = 0 if is_whole else None
         self.n_sums_ = 0
 
-    def _fit_one_pass(self, source, y, sample_weight, times):
+    def _fit_one_pass(self, source, y, sample_weight, *, must_forget):
         is_weighted = sample_weight is not None or self.class_weight is not None
-        # Class sums count all labels of a class alike, and no edge is forgotten.
-        if self.label_share != "auto" or times or is_weighted:
-            return super()._fit_one_pass(source, y, sample_weight, times)
+        # Sums per class count all labels of a class alike, and cannot forget old edges.
+        if self.priority_fraction != "auto" or must_forget or is_weighted:
+            return super()._fit_one_pass(source, y, sample_weight, must_forget=must_forget)
         encoded = encode_classes(y)
         found = read_once(
             source,
@@ -207,18 +175,18 @@ class SparseHFSClassifier(StreamedEstimator, StableHFSClassifier):
         solver = ContractedSolver(
             found, labels, eta=self.eta, tol=self.tol, random_state=self.random_state
         )
-        return self._accept(graph, labels, self._answer(solver, graph, labels))
+        eta = self._select_eta(solver, labels)
+        return self._accept(graph, labels, self._answer(solver, graph, labels, eta))
 
-    def _is_settled(self, answer, other, refinement):
-        reached = answer.fit.reached
-        self.n_undecided_ = n_unranked = np.count_nonzero(reached).item()
-        if refinement.is_refined(answer.eta):
-            scores = answer.scores[reached]
-            others = other.scores[reached]
-            self.n_undecided_ = count_unstable(scores, others)
-            n_unranked = count_unstable(scores - scores.mean(axis=0), others - others.mean(axis=0))
-        is_ranked = n_unranked <= MAX_UNRANKED_FRACTION * reached.size
-        return is_ranked and self.n_undecided_ <= MAX_UNSTABLE_FRACTION * reached.size
+    def _has_converged(self, answer, other):
+        """Return whether few decisions, and few ranks, may still change."""
+        has_label = answer.fit.reached
+        scores = answer.scores[has_label]
+        others = other.scores[has_label]
+        self.n_unstable_ = count_unstable(scores, others)
+        n_unranked = count_unstable(scores - scores.mean(axis=0), others - others.mean(axis=0))
+        is_ranked = n_unranked <= MAX_UNRANKED_FRACTION * has_label.size
+        return is_ranked and self.n_unstable_ <= MAX_CHANGE * has_label.size
 
     def _measure_source(self):
         if self.n_passes_ == 1:
@@ -237,23 +205,23 @@ class SparseHFSClassifier(StreamedEstimator, StableHFSClassifier):
 
         return measure
 
-    def _rounds(self, alpha):
-        """Return fits on the same graph if no label had a say in it; else read the edges again."""
+    def _fits_without_labels(self, alpha):
+        """Yield fits on the same graph if it does not depend on the labels; else read again."""
         if self._label_independent:
-            return super()._rounds(alpha)
+            return super()._fits_without_labels(alpha)
         source = self._source
         if source is None or not source.is_rereadable:
             raise InputError(
                 "the labels had a say in which edges were kept, so prediction sets need to "
                 "read them again, which is not possible here: give the edges as a file, or a "
                 "larger budget (in Python, ",
-                Parameter("label_share", 0),
+                Parameter("priority_fraction", 0),
                 " will do, too)",
             )
         return self._refit_folds(self._refit_source, alpha, max_single=MAX_SINGLE_READS)
 
     def _refit_source(self, labels):
-        """Return scores of a new model that reads the edges, and which nodes it reached."""
+        """Return scores of a new model that reads the edges, and the nodes that have some."""
         names = self.ids_[labels.nodes].tolist()
         y = dict(zip(names, labels.classes[labels.code].tolist(), strict=True))
         weights = None
@@ -273,4 +241,4 @@ class SparseHFSClassifier(StreamedEstimator, StableHFSClassifier):
             model.fit(self._source, y, weights)
         column = {value: number for number, value in enumerate(model.classes_.tolist())}
         order = [column[value] for value in labels.classes.tolist()]
-        return model.scores_[:, order], model.reached_
+        return model.scores_[:, order], model.has_label_in_component_

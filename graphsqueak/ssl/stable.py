@@ -18,24 +18,24 @@ components would be wrong: components whose labels are of one class would move e
 In the code, `StableSystem` has A / alpha and the right-hand sides, `constrain` subtracts the
 multiple of v, and M b denotes the minimizer for labels b that are not centered.
 
-*Leave-one-out* needs no other fit. On the labeled nodes Stable-HFS is a linear smoother: f_S = M y~
-with an l x l matrix M. Without label i it is M'_ij = M_ij / (1 - M_ii), as for any penalized least
-squares, so that
+*Leave-one-out* takes no further fit. On the labeled nodes Stable-HFS is a linear smoother,
+f_S = M y~ with an l x l matrix M. Without label i it is
+M'_ij = M_ij / (1 - M_ii), as for any penalized least squares, so that
 
     f_i without i  =  ( (M y)_i - M_ii y_i - ybar_i ((M 1)_i - M_ii) ) / (1 - M_ii)
 
 exactly, where ybar_i is the mean of the other labels of the component and alpha stays fixed. M y is
-the fit itself, and M 1 = 1 - (1' 1 / 1' v) v since A 1 = I_S 1. Columns of classes sum to one, so
-that the last follows from the others: C columns are solved, v among them.
+the fit itself, and M 1 = 1 - (1' 1 / 1' v) v since A 1 = I_S 1. The columns of classes sum to one,
+so that the last column follows from the others: C columns are solved, including v.
 
 *The diagonal of M* takes a column per label. With many labels it is sketched: for random signs s,
 the mean of s_i (M s)_i is M_ii with variance sum_(j != i) M_ij^2 over the number of probes. This is
 small, since a row of M is either concentrated on its diagonal or spread over many labels.
 
 *Another eta*, rho times as large, has the smoother M (M + rho (I - M))^-1. With few labels M is
-known, and nothing is solved again. With many there are no further probes: the diagonal of that
-function of M is approximated by the mean of its values at M_ii plus and minus the norm of the rest
-of the row.
+known, and no further solve is needed. With many labels the probes are not solved again: the
+diagonal of that function of M is approximated by the mean of its values at M_ii plus and minus the
+norm of the rest of the row.
 
 *Uncertainty.* f is also the mean of a Gaussian posterior: prior covariance L^+ / eta' on the
 functions that sum to zero, independent noise on the labels. Up to the noise variance its covariance
@@ -60,17 +60,17 @@ from graphsqueak.solvers import LaplacianSolver
 from graphsqueak.solvers.components import component_sums
 
 __all__ = [
+    "LOO_TOL",
     "MAX_LEVERAGE",
     "Fit",
     "HFSSolver",
     "LooResult",
     "LooSolver",
+    "Problem",
     "StableSystem",
-    "centered_fit",
     "inv_mean_degree",
     "label_means",
     "labeled_components",
-    "loo_from_values",
     "mean_of_degrees",
     "posterior_deviation",
     "probe_signs",
@@ -81,21 +81,44 @@ __all__ = [
 # Probes for the diagonal of M. Up to twice as many labels get a column each, which is exact.
 # The sensitivity was not measured.
 N_PROBES = 16
-# Relative residual of leave-one-out with a sketched diagonal, whose own error is a few percent.
-# With 1e-4, a fit takes 20 % longer. An exact M is inverted, and is solved to a tenth of it.
-LOO_TOL = 1e-3
-# Probes for the posterior deviation, a relative error of 9 %, and residual of their solve.
-N_POSTERIOR_PROBES = 64
-POSTERIOR_TOL = 1e-4
+# Relative residual of the solves of leave-one-out. The sensitivity was not measured.
+LOO_TOL = 1e-4
+# The same with a sketched diagonal, whose own error is a few percent. With 1e-4, a fit takes 20 %
+# longer.
+SKETCHED_LOO_TOL = 1e-3
 # Largest M_ii: without it, a label in a component of its own would divide by zero.
 MAX_LEVERAGE = 1 - 1e-6
 
 
-class Fit(NamedTuple):
-    """Stable-HFS on a graph: an entry per node.
+class Problem(NamedTuple):
+    """Labels of some nodes; `ClassLabels` and `RealLabels` have the same attributes.
 
-    `centered` scores f, the mean label of the node's component (`offset`), and whether a label
-    lies in it (`reached`).
+    Attributes
+    ----------
+    nodes : array of int, shape (l,)
+        Numbers of the labeled nodes.
+    targets : array of float, shape (l, C)
+        Their labels: a column per class (0 or 1), or one column of values.
+    sample_weight : array of float, shape (l,), or None
+        Weight of each label in the loss and in the mean; None is 1 for all.
+    """
+
+    nodes: np.ndarray
+    targets: np.ndarray
+    sample_weight: np.ndarray | None = None
+
+
+class Fit(NamedTuple):
+    """Stable-HFS on a graph, with an entry per node.
+
+    Attributes
+    ----------
+    centered : array of float, shape (n_nodes, C)
+        The scores f, 0 in components without a label.
+    offset : array of float, shape (n_nodes, C)
+        Mean label of the node's component; that of all labels in components without one.
+    reached : array of bool, shape (n_nodes,)
+        Whether the node's component has a label.
     """
 
     centered: np.ndarray
@@ -106,7 +129,7 @@ class Fit(NamedTuple):
 class LooResult(NamedTuple):
     """Scores of labeled nodes without their own label, and the mean of the other labels.
 
-    Both have shape (l, C), and are NaN where the component has no other label.
+    Both have shape (l, C), and are NaN if the component has no other label.
     """
 
     scores: np.ndarray
@@ -114,18 +137,18 @@ class LooResult(NamedTuple):
 
 
 class HFSSolver(Protocol):
-    """Solutions of Stable-HFS for any eta, on a graph in memory, in several passes or in one.
+    """Solutions of Stable-HFS for a given eta, on a graph in memory, in several passes or in one.
 
     Attributes
     ----------
     inv_mean_degree : float
-        Of the graph: the unit of l eta.
+        1 / (mean degree) of the graph: the unit of l eta.
     """
 
     inv_mean_degree: float
 
-    def loo(self, eta: float) -> LooResult | None:
-        """Return leave-one-out scores, or None if this eta cannot be tried any more."""
+    def loo(self, eta: float) -> LooResult:
+        """Return leave-one-out scores."""
 
     def fit(self, eta: float) -> Fit:
         """Return the fit to all labels."""
@@ -136,10 +159,14 @@ class LooSolver:
 
     Parameters
     ----------
-    graph, labeled, targets, sample_weight, tol
-        As in `stable_scores`.
+    graph : EdgeList
+    labels : Problem, ClassLabels or RealLabels
+    tol : float
+        Relative residual of the fit.
     random_state : int, Generator or None
-        Seeds the probes and the solver, the same for every eta.
+        Seed of the probes and of the solver, the same for every eta.
+    inv_mean_degree : float, optional
+        Default: that of the graph.
 
     Examples
     --------
@@ -147,52 +174,43 @@ class LooSolver:
 
     >>> from graphsqueak.graph import EdgeList
     >>> path = EdgeList(tail=[0, 1], head=[1, 2])
-    >>> targets = np.array([[1.0], [0.0]])
-    >>> solver = LooSolver(path, np.array([0, 2]), targets, tol=1e-8, random_state=7)
+    >>> labels = Problem(np.array([0, 2]), np.array([[1.0], [0.0]]))
+    >>> solver = LooSolver(path, labels, tol=1e-8, random_state=7)
     >>> result = solver.loo(eta=0.5)
     >>> abs(result.scores.ravel().round(6)), result.mean.ravel()
     (array([0., 0.]), array([0., 1.]))
     """
 
-    def __init__(
-        self,
-        graph,
-        labeled,
-        targets,
-        *,
-        sample_weight=None,
-        tol,
-        random_state,
-    ):
-        self.inv_mean_degree = inv_mean_degree(graph)
-        self._labeled = labeled
-        self._targets = targets
-        self._sample_weight = sample_weight
+    def __init__(self, graph, labels, *, tol, random_state, inv_mean_degree=None):
+        if inv_mean_degree is None:
+            inv_mean_degree = mean_of_degrees(graph.degrees())
+        self.inv_mean_degree = inv_mean_degree
+        self._labels = labels
         self._random_state = random_state
-        is_sketched = labeled.size > 2 * N_PROBES
-        self._loo_tol = max(tol, LOO_TOL if is_sketched else LOO_TOL / 10)
+        is_sketched = labels.nodes.size > 2 * N_PROBES
+        self._loo_tol = max(tol, SKETCHED_LOO_TOL if is_sketched else LOO_TOL)
         self._solver = LaplacianSolver(
             graph, tol=tol, random_state=np.random.default_rng(random_state)
         )
-        self._solvers_by_eta = {}
+        # Solvers of the first and of the last eta.
+        self._first = None
+        self._last = None
         # What the first eta has shown of M: all of it, or its diagonal and the norms of the rest.
-        self._first_eta = None
         self._smoother = None
         self._diagonal = None
         self._row_norm = None
 
     def loo(self, eta):
         """Return leave-one-out scores, to a tolerance that is enough to select eta by."""
-        if self._first_eta is None:
+        if self._first is None:
             raw, diagonal = self._probe(eta)
         elif self._smoother is not None:
-            ratio = eta / self._first_eta
-            raw, diagonal = _other_smoother(self._smoother, ratio, self._targets)
+            ratio = eta / self._first.eta
+            raw, diagonal = _other_smoother(self._smoother, ratio, self._labels.targets)
         else:
-            raw = self._smooth(eta, np.zeros((self._labeled.size, 0)))
-            diagonal = _other_diagonal(self._diagonal, self._row_norm, eta / self._first_eta)
-        component = self._solver.component[self._labeled]
-        return _without_own_label(raw, diagonal, component, self._targets, self._sample_weight)
+            raw = self._smooth(eta, np.zeros((self._labels.nodes.size, 0)))
+            diagonal = _other_diagonal(self._diagonal, self._row_norm, eta / self._first.eta)
+        return self._first.system.without_own_label(raw, diagonal)
 
     def fit(self, eta):
         """Return the fit to all labels, to the solver's tolerance."""
@@ -200,12 +218,11 @@ class LooSolver:
 
     def _probe(self, eta):
         """Return M b for the targets and for ones, and the diagonal of M, at the labeled nodes."""
-        n_labels, n_columns = self._targets.shape
         rng = np.random.default_rng(self._random_state)
-        signs = probe_signs(n_labels, rng)
-        raw, probes = np.split(self._smooth(eta, signs), [n_columns + 1], axis=1)
-        self._first_eta = eta
-        if signs.shape[1] == n_labels:
+        signs = probe_signs(self._labels.nodes.size, rng)
+        n_columns = self._labels.targets.shape[1] + 1
+        raw, probes = np.split(self._smooth(eta, signs), [n_columns], axis=1)
+        if signs.shape[1] == len(signs):
             self._smoother = probes
             return raw, np.diag(probes)
         products = signs * probes
@@ -214,51 +231,41 @@ class LooSolver:
         return raw, self._diagonal
 
     def _smooth(self, eta, signs):
-        return self._at(eta).smooth(signs, tol=self._loo_tol, at=self._labeled)
+        return self._at(eta).smooth(signs, tol=self._loo_tol)
 
     def _at(self, eta):
-        """Return the solver of one eta; those of the first eta and of the last are kept."""
-        if eta not in self._solvers_by_eta:
-            for old in [*self._solvers_by_eta][1:]:
-                del self._solvers_by_eta[old]
-            # The first solver has its preconditioner already.
-            others = self._solvers_by_eta.values()
-            self._solvers_by_eta[eta] = _AlphaSolver(
-                next((other.solver for other in others), self._solver),
-                self._labeled,
-                self._targets,
-                self._labeled.size * eta,
-                sample_weight=self._sample_weight,
-            )
-        return self._solvers_by_eta[eta]
+        """Return the solver of one eta."""
+        for known in (self._first, self._last):
+            if known is not None and known.eta == eta:
+                return known
+        # The first solver has chosen its backend already.
+        solver = self._solver if self._first is None else self._first.solver
+        self._last = _EtaSolver(solver, self._labels, eta)
+        if self._first is None:
+            self._first = self._last
+        return self._last
 
 
 def stable_scores(
     graph, labeled, targets, alpha, *, sample_weight=None, tol=1e-8, random_state=None
 ):
-    """Solve Stable-HFS for every column of `targets` (l, C); one solve with C + 1 columns.
+    """Solve Stable-HFS for every column of the targets; one solve with C + 1 columns.
 
     Parameters
     ----------
     graph : EdgeList
-    labeled : array of int
-        Numbers of the labeled nodes.
-    targets : array of float, shape (l, C)
-        Their labels: a column per class (0 or 1), or one of values.
+    labeled, targets, sample_weight
+        As in `Problem`.
     alpha : float
         l eta > 0; multiplying all weights of the graph by t is the same as multiplying alpha by t.
-    sample_weight : array of float, shape (l,), optional
-        Weight of each label in the loss and in the mean. Default: 1.
     tol : float
         Relative residual of the solve.
     random_state : int, Generator or None
-        Seeds the solver.
+        Seed of the solver.
 
     Returns
     -------
     Fit
-        With `centered` and `offset` of shape (n_nodes, C). In components without a label `centered`
-        is 0 and `offset` the mean of all labels.
 
     Examples
     --------
@@ -272,7 +279,8 @@ def stable_scores(
     (array([ 0.25,  0.  , -0.25]), array([0.5, 0.5, 0.5]))
     """
     solver = LaplacianSolver(graph, tol=tol, random_state=random_state)
-    return _AlphaSolver(solver, labeled, targets, alpha, sample_weight=sample_weight).fit()
+    labels = Problem(labeled, targets, sample_weight)
+    return _EtaSolver(solver, labels, alpha / labeled.size).fit()
 
 
 def smooth_labels(
@@ -282,33 +290,48 @@ def smooth_labels(
 
     One solve with K + 1 columns. Zero in components without a label.
     """
-    rhs = np.zeros((graph.n_nodes, columns.shape[1]))
-    rhs[labeled] = _as_column(sample_weight, labeled.size) * columns
-    system = StableSystem(graph.components(), labeled, alpha, sample_weight=sample_weight)
+    system = StableSystem(graph.components(), Problem(labeled, columns, sample_weight), alpha)
+    rhs = system.right_side(columns)
     return _solve_constrained(graph, system, rhs, tol=tol, random_state=random_state)
 
 
-def posterior_deviation(
-    graph, labeled, alpha, *, sample_weight=None, n_probes=N_POSTERIOR_PROBES, rng
-):
-    """Posterior standard deviation of every score, in units of the noise of one label.
+def posterior_deviation(graph, labeled, alpha, *, sample_weight=None, n_probes=64, tol=1e-4, rng):
+    """Return the posterior standard deviation of every score, in units of one label's noise.
 
-    Infinite in components without a label.
+    It is infinite in components without a label.
 
+    Parameters
+    ----------
+    graph : EdgeList
+    labeled, sample_weight
+        As in `Problem`.
+    alpha : float
+        l eta > 0.
+    n_probes : int
+        Number of random right-hand sides; 64 have a relative error of 9 %.
+    tol : float
+        Relative residual of the solve.
+    rng : numpy.random.Generator
+
+    Examples
+    --------
     >>> from graphsqueak.graph import EdgeList
-    >>> path, rng = EdgeList(tail=[0, 1, 2], head=[1, 2, 3]), np.random.default_rng(7)
+    >>> path = EdgeList(tail=[0, 1, 2], head=[1, 2, 3])
+    >>> rng = np.random.default_rng(7)
     >>> deviation = posterior_deviation(path, np.array([0]), 1.0, n_probes=2000, rng=rng)
     >>> bool((np.diff(deviation) != 0).all())
     True
     """
-    system = StableSystem(graph.components(), labeled, alpha, sample_weight=sample_weight)
+    labels = Problem(labeled, np.zeros((labeled.size, 1)), sample_weight)
+    system = StableSystem(graph.components(), labels, alpha)
     # ((alpha W)^(1/2) B)' q: random signs on the edges, and on the labels.
     edge_signs = rng.choice((-1.0, 1.0), size=(graph.n_edges, n_probes))
     rhs = graph.incidence().T @ (np.sqrt(alpha * graph.weight)[:, None] * edge_signs)
     signs = rng.choice((-1.0, 1.0), size=(labeled.size, n_probes))
-    rhs[labeled] += np.sqrt(_as_column(sample_weight, labeled.size)) * signs
+    rhs[labeled] += np.sqrt(system.sample_weight) * signs
     rhs[~system.reached] = 0.0
-    probes = _solve_constrained(graph, system, rhs, tol=POSTERIOR_TOL, random_state=rng)
+    rhs = system.append_ones(rhs)
+    probes = _solve_constrained(graph, system, rhs, tol=tol, random_state=rng)
     variance = np.einsum("xk,xk->x", probes, probes) / n_probes
     return np.where(system.reached, np.sqrt(variance), np.inf)
 
@@ -319,16 +342,16 @@ def label_means(targets, labeled, component, *, sample_weight=None):
     weight = _as_column(sample_weight, labeled.size)
     weight_in_component = component_sums(component[labeled], n_components, weight)
     total = component_sums(component[labeled], n_components, weight * targets)
-    everywhere = (weight * targets).sum(axis=0) / weight.sum()
+    mean_of_all = (weight * targets).sum(axis=0) / weight.sum()
     has_label = weight_in_component > 0
-    return np.where(has_label, total / np.where(has_label, weight_in_component, 1.0), everywhere)
+    return np.where(has_label, total / np.where(has_label, weight_in_component, 1.0), mean_of_all)
 
 
 def labeled_components(component, labeled):
     """Return whether each component has a label.
 
-    >>> component, labeled = np.array([0, 0, 1, 1]), np.array([0])
-    >>> labeled_components(component, labeled)[component]
+    >>> component = np.array([0, 0, 1, 1])
+    >>> labeled_components(component, np.array([0]))[component]
     array([ True,  True, False, False])
     """
     has_label = np.zeros(int(component.max(initial=-1)) + 1, dtype=bool)
@@ -354,49 +377,208 @@ def mean_of_degrees(degrees):
     return float(np.count_nonzero(degrees) / total) if total > 0 else 1.0
 
 
-def probe_signs(n_labels, rng, *, n_probes=N_PROBES):
+def probe_signs(n_labels, rng):
     """Return columns that give the diagonal of M: one per label if they are few, else signs."""
-    if n_labels <= 2 * n_probes:
+    if n_labels <= 2 * N_PROBES:
         return np.eye(n_labels)
-    return rng.choice([-1.0, 1.0], size=(n_labels, n_probes))
+    return rng.choice([-1.0, 1.0], size=(n_labels, N_PROBES))
 
 
-def centered_fit(values, component, labeled, targets, *, sample_weight=None):
-    """Return `Fit` from `values`, M b for the columns b of `targets` and of ones."""
-    n_columns = targets.shape[1]
-    mean = label_means(targets, labeled, component, sample_weight=sample_weight)[component]
-    constant = values[:, n_columns : n_columns + 1]
-    centered = values[:, :n_columns] - mean * constant
-    return Fit(centered, mean, labeled_components(component, labeled)[component])
+class StableSystem:
+    """The equations over alpha: (L + diag(`ridge`)) x = `right_side`, then `constrain`.
 
+    Parameters
+    ----------
+    component : array of int
+        Component of every node.
+    labels : Problem, ClassLabels or RealLabels
+    alpha : float
+        l eta > 0.
 
-def loo_from_values(values, signs, component, labeled, targets, *, sample_weight=None):
-    """Return `LooResult` from `values`, M b for the columns b of `targets`, ones and `signs`."""
-    n_labels, n_columns = targets.shape
-    raw, probes = np.split(values[labeled], [n_columns + 1], axis=1)
-    products = signs * probes
-    is_exact = signs.shape[1] == n_labels
-    diagonal = products.sum(axis=1) if is_exact else products.mean(axis=1)
-    return _without_own_label(raw, diagonal, component[labeled], targets, sample_weight)
+    Attributes
+    ----------
+    component : array of int, shape (n_nodes,)
+    sample_weight : array of float, shape (l, 1)
+    ridge : array of float, shape (n_nodes,)
+    reached : array of bool, shape (n_nodes,)
+        Whether the node's component has a label.
 
+    Examples
+    --------
+    Two nodes and an edge, one of them labeled:
 
-def _without_own_label(raw, diagonal, component, targets, sample_weight):
-    """Return `LooResult` by the closed form of the module docstring.
-
-    `raw` is M b for the columns b of `targets` and of ones, `diagonal` that of M, `component` that
-    of the labeled nodes.
+    >>> labels = Problem(np.array([0]), np.array([[1.0]]))
+    >>> system = StableSystem(np.zeros(2, dtype=int), labels, 2.0)
+    >>> system.ridge, system.right_side(labels.targets).tolist()
+    (array([0.5, 0. ]), [[0.5, 0.5], [0.0, 0.5]])
     """
-    n_components = int(component.max()) + 1
-    weight = _as_column(sample_weight, len(targets))
-    weighted = weight * targets
-    is_alone = np.bincount(component)[component] == 1
-    others = component_sums(component, n_components, weight)[component] - weight
-    others[is_alone] = np.nan
-    mean = (component_sums(component, n_components, weighted)[component] - weighted) / others
 
-    leverage = np.clip(diagonal, 0.0, MAX_LEVERAGE)[:, None]
-    scores = raw[:, :-1] - leverage * targets - mean * (raw[:, -1:] - leverage)
-    return LooResult(scores / (1 - leverage), mean)
+    def __init__(self, component, labels, alpha):
+        self.component = component
+        self.sample_weight = _as_column(labels.sample_weight, labels.nodes.size)
+        self._labeled = labels.nodes
+        self._targets = labels.targets
+        self._alpha = alpha
+        self._has_label = labeled_components(component, labels.nodes)
+        self._mean = label_means(
+            labels.targets, labels.nodes, component, sample_weight=labels.sample_weight
+        )
+        self.reached = self._has_label[component]
+        self.ridge = np.zeros(component.size)
+        self.ridge[labels.nodes] = self.sample_weight[:, 0] / alpha
+
+    def centered_targets(self):
+        """Return y~ = y - ybar."""
+        return self._targets - self._mean[self.component[self._labeled]]
+
+    def right_side(self, columns):
+        """Return the right-hand sides for labels `columns` (l, K), and for v, over alpha."""
+        rhs = np.zeros((self.component.size, columns.shape[1]))
+        rhs[self._labeled] = self.sample_weight * columns
+        return self.append_ones(rhs)
+
+    def append_ones(self, rhs):
+        """Return `rhs` (n_nodes, K) and a column of ones, for v, over alpha."""
+        return np.column_stack([rhs, self.reached.astype(np.float64)]) / self._alpha
+
+    def constrain(self, solution, level=0.0, at=slice(None)):
+        """Subtract multiples of v, the last column, so that the others sum to zero.
+
+        `level`, a row per component, is added to the solution first. Returns the columns at the
+        nodes `at`, and M 1 there.
+        """
+        has_label = self._has_label[:, None]
+        n_components = has_label.size
+        size = component_sums(self.component, n_components, np.ones((self.component.size, 1)))
+        level = np.broadcast_to(level, (n_components, solution.shape[1]))
+        total = component_sums(self.component, n_components, solution) + size * level
+        total_of_v = total[:, -1:]
+        # f = z - (1' z / 1' v) v, in every component that has a label.
+        shift = np.divide(total, total_of_v, out=np.zeros(total.shape), where=has_label)
+        component = self.component[at]
+        values = solution[at] + level[component]
+        v = values[:, -1:]
+        # M 1 = 1 - (1' 1 / 1' v) v
+        ratio = np.divide(size, total_of_v, out=np.zeros(size.shape), where=has_label)
+        constant = has_label[component] - ratio[component] * v
+        return values[:, :-1] - shift[component, :-1] * v, constant
+
+    def subtract_constants(self, rhs):
+        """Subtract from `rhs` the image of a constant per component and column; return these.
+
+        The constant is the one that minimizes the energy. The norm of the rest is smaller, so that
+        it takes fewer iterations.
+        """
+        n_components = self._has_label.size
+        total = component_sums(self.component, n_components, rhs)
+        weight = np.bincount(self.component, self.ridge, n_components)[:, None]
+        level = np.divide(total, weight, out=np.zeros_like(total), where=weight > 0)
+        labeled = self._labeled
+        rhs[labeled] -= self.ridge[labeled, None] * level[self.component[labeled]]
+        return level
+
+    def fit_from(self, centered):
+        """Return `Fit` from f, the minimizer for the centered targets."""
+        return Fit(centered, self._mean[self.component], self.reached)
+
+    def fit_from_raw(self, values):
+        """Return `Fit` from `values`, M b for the columns b of targets and ones, and any others."""
+        n_columns = self._targets.shape[1]
+        constant = values[:, n_columns : n_columns + 1]
+        return self.fit_from(values[:, :n_columns] - self._mean[self.component] * constant)
+
+    def add_means(self, centered, constant):
+        """Return M b at the labeled nodes for the targets, from that for centered targets."""
+        return centered + self._mean[self.component[self._labeled]] * constant
+
+    def loo_from_raw(self, values, signs):
+        """Return `LooResult` from `values`, M b for the columns b of targets, ones and `signs`."""
+        raw, probes = np.split(values[self._labeled], [self._targets.shape[1] + 1], axis=1)
+        products = signs * probes
+        is_exact = signs.shape[1] == len(signs)
+        diagonal = products.sum(axis=1) if is_exact else products.mean(axis=1)
+        return self.without_own_label(raw, diagonal)
+
+    def without_own_label(self, raw, diagonal):
+        """Return `LooResult` by the closed form of the module docstring.
+
+        Parameters
+        ----------
+        raw : array of float, shape (l, C + 1)
+            M b at the labeled nodes, for the columns b of targets and ones.
+        diagonal : array of float, shape (l,)
+            Diagonal of M.
+        """
+        component = self.component[self._labeled]
+        n_components = self._has_label.size
+        weighted = self.sample_weight * self._targets
+        is_alone = np.bincount(component)[component] == 1
+        total_weight = component_sums(component, n_components, self.sample_weight)[component]
+        other_weight = total_weight - self.sample_weight
+        other_weight[is_alone] = np.nan
+        total = component_sums(component, n_components, weighted)[component]
+        mean = (total - weighted) / other_weight
+
+        leverage = np.clip(diagonal, 0.0, MAX_LEVERAGE)[:, None]
+        scores = raw[:, :-1] - leverage * self._targets - mean * (raw[:, -1:] - leverage)
+        return LooResult(scores / (1 - leverage), mean)
+
+
+class _EtaSolver:
+    """Stable-HFS for one eta: M b for any columns, and a fit that starts from their solution.
+
+    Parameters
+    ----------
+    solver : LaplacianSolver
+        Solver of the graph, with any ridge.
+    labels : Problem, ClassLabels or RealLabels
+    eta : float
+    """
+
+    def __init__(self, solver, labels, eta):
+        self.eta = eta
+        self.system = StableSystem(solver.component, labels, labels.nodes.size * eta)
+        self.solver = solver.with_ridge(self.system.ridge)
+        self._labeled = labels.nodes
+        self._centered = self.system.centered_targets()
+        self._n_columns = self._centered.shape[1]
+        # Columns of classes sum to one: the last follows from the others.
+        targets = labels.targets
+        is_redundant = self._n_columns > 1 and bool((targets.sum(axis=1) == 1).all())
+        self._n_solved = self._n_columns - is_redundant
+        # Solution for the targets and v, from which a second solve starts.
+        self._start = None
+
+    def fit(self):
+        """Return `Fit` to the solver's tolerance."""
+        values = self._values(self._centered[:, :0], self.solver, np.float64)
+        return self.system.fit_from(values[:, :-1])
+
+    def smooth(self, signs, *, tol):
+        """Return M b at the labeled nodes, for the columns b of targets, ones and `signs`."""
+        solver = self.solver.with_tol(tol)
+        # This residual does not need double precision, and a float32 solve is faster.
+        values = self._values(signs, solver, np.float32, self._labeled)
+        # Keep what the solver has learned about the graph for the fit.
+        self.solver = solver.with_tol(self.solver.tol)
+        n_columns = self._n_columns
+        constant = values[:, n_columns : n_columns + 1]
+        values[:, :n_columns] = self.system.add_means(values[:, :n_columns], constant)
+        return values
+
+    def _values(self, others, solver, dtype, at=slice(None)):
+        """Return M b at some nodes, for columns b of centered targets, ones and `others`."""
+        n_solved = self._n_solved
+        rhs = self.system.right_side(np.column_stack([self._centered[:, :n_solved], others]))
+        level = self.system.subtract_constants(rhs)
+        solution = solver.solve(rhs.astype(dtype, copy=False), start=self._start)
+        if self._start is None:
+            self._start = solution[:, [*range(n_solved), -1]]
+        values, constant = self.system.constrain(solution, level, at)
+        parts = [values[:, :n_solved], constant, values[:, n_solved:]]
+        if n_solved < self._n_columns:
+            parts.insert(1, -values[:, :n_solved].sum(axis=1))
+        return np.column_stack(parts)
 
 
 def _other_diagonal(diagonal, row_norm, ratio):
@@ -423,140 +605,8 @@ def _other_smoother(smoother, ratio, targets):
 def _solve_constrained(graph, system, rhs, *, tol, random_state):
     """Return A^-1 b - (1' A^-1 b / 1' v) v for the columns b, zero in unlabeled components."""
     solver = LaplacianSolver(graph, ridge=system.ridge, tol=tol, random_state=random_state)
-    return system.constrain(solver.solve(system.right_side(rhs)))[0]
-
-
-class _AlphaSolver:
-    """Stable-HFS for one alpha: M b for any columns, and a fit that starts from their solution.
-
-    Parameters
-    ----------
-    solver : LaplacianSolver
-        Of the graph, with any ridge.
-    labeled, targets, alpha, sample_weight
-        As in `stable_scores`.
-    """
-
-    def __init__(self, solver, labeled, targets, alpha, *, sample_weight=None):
-        component = solver.component
-        self._system = StableSystem(component, labeled, alpha, sample_weight=sample_weight)
-        self.solver = solver.with_ridge(self._system.ridge)
-        self._labeled = labeled
-        self._weight = _as_column(sample_weight, labeled.size)
-        self._mean = label_means(targets, labeled, component, sample_weight=sample_weight)
-        self._centered = targets - self._mean[component[labeled]]
-        self._n_columns = targets.shape[1]
-        # Columns of classes sum to one: the last follows from the others.
-        is_redundant = self._n_columns > 1 and bool((targets.sum(axis=1) == 1).all())
-        self._n_solved = self._n_columns - is_redundant
-        # Solution for the targets and v, from which a second solve starts.
-        self._start = None
-
-    def fit(self):
-        """Return `Fit` to the solver's tolerance."""
-        values = self._values(self._centered[:, :0], self.solver, np.float64)
-        component = self._system.component
-        return Fit(values[:, :-1], self._mean[component], self._system.reached)
-
-    def smooth(self, signs, *, tol, at):
-        """Return M b at the nodes `at`, for the columns b of targets, ones and `signs`."""
-        solver = self.solver.with_tol(tol)
-        # This residual does not need double precision, and a float32 solve is faster.
-        values = self._values(signs, solver, np.float32, at)
-        # Keep what the solver has learned about the graph for the fit.
-        self.solver = solver.with_tol(self.solver.tol)
-        constant = values[:, self._n_columns : self._n_columns + 1]
-        values[:, : self._n_columns] += self._mean[self._system.component[at]] * constant
-        return values
-
-    def _values(self, others, solver, dtype, at=slice(None)):
-        """Return M b at some nodes, for columns b of centered targets, ones and `others`."""
-        n_solved = self._n_solved
-        columns = np.column_stack([self._centered[:, :n_solved], others])
-        rhs = np.zeros((self._system.component.size, columns.shape[1]))
-        rhs[self._labeled] = self._weight * columns
-        rhs = self._system.right_side(rhs)
-        level = self._system.subtract_constants(rhs, self._labeled)
-        solution = solver.solve(rhs.astype(dtype, copy=False), start=self._start)
-        if self._start is None:
-            self._start = solution[:, [*range(n_solved), -1]]
-        values, constant = self._system.constrain(solution, level, at)
-        parts = [values[:, :n_solved], constant, values[:, n_solved:]]
-        if n_solved < self._n_columns:
-            parts.insert(1, -values[:, :n_solved].sum(axis=1))
-        return np.column_stack(parts)
-
-
-class StableSystem:
-    """The equations over alpha: (L + diag(`ridge`)) x = `right_side`, then `constrain`.
-
-    Parameters
-    ----------
-    component : array of int
-        Component of every node.
-    labeled, alpha, sample_weight
-        As in `stable_scores`.
-
-    Attributes
-    ----------
-    ridge : array of float, shape (n_nodes,)
-    reached : array of bool, shape (n_nodes,)
-        Whether the node's component has a label.
-
-    Examples
-    --------
-    Two nodes and an edge, one of them labeled:
-
-    >>> system = StableSystem(np.zeros(2, dtype=int), np.array([0]), 2.0)
-    >>> system.ridge, system.right_side(np.array([[1.0], [0.0]])).tolist()
-    (array([0.5, 0. ]), [[0.5, 0.5], [0.0, 0.5]])
-    """
-
-    def __init__(self, component, labeled, alpha, *, sample_weight=None):
-        self.component = component
-        self._alpha = alpha
-        self._has_label = labeled_components(component, labeled)
-        self.reached = self._has_label[component]
-        self.ridge = np.zeros(component.size)
-        self.ridge[labeled] = _as_column(sample_weight, labeled.size)[:, 0] / alpha
-
-    def right_side(self, rhs):
-        """Return `rhs` and a column of ones, for v, over alpha."""
-        return np.column_stack([rhs, self.reached.astype(np.float64)]) / self._alpha
-
-    def constrain(self, solution, level=0.0, at=slice(None)):
-        """Subtract multiples of v, the last column, so that the others sum to zero.
-
-        `level`, a row per component, is added to the solution first. Returns the columns at the
-        nodes `at`, and M 1 there.
-        """
-        has_label = self._has_label[:, None]
-        n_components = has_label.size
-        size = component_sums(self.component, n_components, np.ones((self.component.size, 1)))
-        level = np.broadcast_to(level, (n_components, solution.shape[1]))
-        total = component_sums(self.component, n_components, solution) + size * level
-        total_of_v = total[:, -1:]
-        # f = z - (1' z / 1' v) v, in every component that has a label.
-        shift = np.divide(total, total_of_v, out=np.zeros(total.shape), where=has_label)
-        own = self.component[at]
-        values = solution[at] + level[own]
-        v = values[:, -1:]
-        # M 1 = 1 - (1' 1 / 1' v) v
-        ratio = np.divide(size, total_of_v, out=np.zeros(size.shape), where=has_label)
-        constant = has_label[own] - ratio[own] * v
-        return values[:, :-1] - shift[own, :-1] * v, constant
-
-    def subtract_constants(self, rhs, labeled):
-        """Subtract from `rhs` the image of a constant per component and column; return these.
-
-        The constant is the one that minimizes the energy. What is left to be solved is smaller.
-        """
-        n_components = self._has_label.size
-        total = component_sums(self.component, n_components, rhs)
-        weight = np.bincount(self.component, self.ridge, n_components)[:, None]
-        level = np.divide(total, weight, out=np.zeros_like(total), where=weight > 0)
-        rhs[labeled] -= self.ridge[labeled, None] * level[self.component[labeled]]
-        return level
+    values, _ = system.constrain(solver.solve(rhs))
+    return values
 
 
 def _as_column(sample_weight, n_labels):

@@ -1,88 +1,111 @@
-"""StableHFSClassifier: regularized harmonic functions, decided on centered scores."""
+"""Semi-supervised classification by Stable-HFS in memory [C17, Section 4.4.1; BMN04].
+
+For labels Y (a column of 0 and 1 per class) on l nodes S of a graph with Laplacian L,
+
+    f = argmin over f with 1' f = 0 of   (1/l) sum_S (f_i - y_i)^2 + eta f' L f,
+
+with labels centered by their means m. A node gets the class of its largest score
+
+    f_c + t (m_c - 1/C),
+
+t the prior weight. The closed form and its solution are in `stable`, the choice of eta and t in
+`model_selection`, and the decision rule with its options in `decisions.rule`.
+
+References
+----------
+[C17]   Calandriello. Efficient sequential learning in structured and constrained environments.
+        PhD thesis, 2017.
+[BMN04] Belkin, Matveeva, Niyogi. Regularization and semi-supervised learning on large graphs.
+        COLT 2004.
+"""
 
 from collections.abc import Iterable, Mapping
-from typing import Self
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from graphsqueak.randomness import RandomState
-from graphsqueak.sources.graph_like import GraphLike
 from graphsqueak.ssl.base import GraphClassifier
 from graphsqueak.ssl.bounds import Bound, bound_of_fit, no_bound
 from graphsqueak.ssl.conformal import fit_without_each
-from graphsqueak.ssl.decisions.label_weights import class_weighted, weighted_labels
+from graphsqueak.ssl.decisions.label_weights import class_weighted
 from graphsqueak.ssl.decisions.rule import DecisionRule, add_prior
-from graphsqueak.ssl.labels import class_labels
 from graphsqueak.ssl.model_selection import (
     MIN_LOO_LABELS,
     eta_for_classes,
     select_for_classes,
 )
 from graphsqueak.ssl.selection.graph_nodes import GraphNodes
-from graphsqueak.ssl.stable import LooSolver, posterior_deviation
+from graphsqueak.ssl.stable import posterior_deviation
+from graphsqueak.ssl.stable_estimator import StableHFSEstimator
 from graphsqueak.validation import check_real
 
 __all__ = ["StableHFSClassifier"]
 
-# Labels that are left out one by one for prediction sets: a column of a solve each.
+# Largest number of labels that are left out one by one for prediction sets, each with a column of
+# one solve. The sensitivity was not measured.
 MAX_JACKKNIFE_LABELS = 400
 
 
-class StableHFSClassifier(GraphClassifier):
-    """Stable-HFS, one column per class [C17, Section 4.4.1; Belkin, Matveeva, Niyogi 2004].
+@dataclass(kw_only=True, eq=False, repr=False)
+class StableHFSClassifier(StableHFSEstimator, GraphClassifier):
+    """Semi-supervised node classifier for graphs that fit in memory (Stable-HFS).
+
+    Use it if some nodes have a class, neighbors tend to have the same class, and the classes of
+    the other nodes are wanted. It needs no validation set. If the graph does not fit in memory,
+    use `SparseHFSClassifier`; for numbers instead of classes, `StableHFSRegressor`.
 
     Scores sum to zero over every component and over every row. A node gets the class of its
-    largest score, plus threshold_ times (class mean - 1/C); of two classes the second, if its score
-    is above cut_.
+    largest score plus prior_weight_ times (class mean - 1/C); with two classes the second, if its
+    score is above cut_.
 
     Parameters
     ----------
     eta : float or "auto"
-        Weight of the smoothness term; "auto" is 2 / (l mean degree) for l labels.
-    threshold : float or "auto"
-        How much of the class means is added back to centered scores: 0 none, 1 all. "auto" is
-        chosen as eta is: of several values the mean by how few mistakes they make, of two classes,
-        whose cut then moves towards scores that few nodes have; of more, 0 unless others make
-        fewer.
+        Weight of the smoothness term. "auto" is 2 / (l mean degree) for l labels.
+    prior_weight : float or "auto"
+        Multiple of the class means that is added to centered scores, 0 for none and 1 for all.
+        "auto" is selected by leave-one-out. With two classes it is an average over values, by the
+        number of mistakes, and the cut then moves towards scores that few nodes have. With more
+        classes it is 0 unless another value makes fewer mistakes.
     calibrated : bool
-        Make `label_distributions_` probabilities: a sigmoid per class, fitted to the scores of
-        labeled nodes that did not know their labels; a node then gets its most probable class.
-        Needs 20 of them, and scores that tell something about every class (else there is a
-        warning); otherwise nothing is done.
+        Make `label_distributions_` probabilities: a sigmoid per class is fitted to leave-one-out
+        scores, and a node gets its most probable class. With fewer than 20 such scores nothing is
+        calibrated. If the scores of a class are no better than chance, there is also a warning.
     class_weight : None, "balanced" or mapping from classes to weights
-        How much labels of a class weigh: as given (else 1), or so that all classes weigh the same.
+        Weights of labels by class: as given (1 for other classes), or such that all classes weigh
+        the same.
     class_sizes : None, "labels", "auto" or mapping from classes to sizes
-        Sizes that the classes are to have: those of the labels, an estimate, or known ones.
+        Sizes that the predicted classes have: those of the labels, an estimate, or known sizes.
     decision : {"auto", "scores", "sizes", "cut"}
-        By the largest score; by scores with offsets that meet `class_sizes`; or by a cut of few
-        edges that meets them (of a graph in memory, or a sparsifier). "auto" is "scores" without
-        `class_sizes`, else "sizes"; without them the others take "auto" sizes.
+        How to decide: by the largest score; by scores with offsets that meet `class_sizes`; or by
+        a cut of few edges that meets them (of the graph in memory, or of the sparsifier). "auto"
+        is "scores" without `class_sizes`, else "sizes". "sizes" and "cut" without `class_sizes`
+        use "auto" sizes.
     unknown : "prior" or a label
-        Prediction where no label reaches: the most frequent class, or for example -1.
+        Prediction in components without a label: the most frequent class, or for example -1.
     affinity : {"precomputed", "knn"}
         Whether X is a graph in any form that graphsqueak reads, or an array of points.
     n_neighbors : int
-        Neighbors that each point is joined to.
+        Number of nearest neighbors that each point is joined to.
     metric : str
         Distance of points, by its name in scikit-learn.
     tol : float
         Relative residual of the solves.
     random_state : int, Generator or None
-        Seeds the solver, and the sketches of leave-one-out and of `uncertainty_`.
+        Seed of the solver, and of the sketches of leave-one-out and of `uncertainty_`.
 
     Attributes
     ----------
-    eta_, threshold_, cut_ : float
-        What was used; cut_ is 0 with more than two classes, or with a threshold that was given.
-        `scores_` are those after both.
+    eta_, prior_weight_, cut_ : float
+        The values that were used. cut_ is 0 with more than two classes, or if the prior weight was
+        given. `scores_` include prior weight and cut.
     uncertainty_ : ndarray (n_nodes,)
         Posterior standard deviation of the scores.
     bound_ : Bound
-        What is promised about the squared error of f + mean, clipped to [0, 1], if anything, in
-        numbers and in words.
-    transduction_, label_distributions_, scores_, reached_, classes_, ids_
-        As of `HFSClassifier`.
+        Bound on the squared error of f + mean, clipped to [0, 1], as a number and in words.
+    transduction_, label_distributions_, scores_, has_label_in_component_, classes_, ids_
+        As in `HFSClassifier`.
 
     Examples
     --------
@@ -93,79 +116,24 @@ class StableHFSClassifier(GraphClassifier):
     array([0, 0, 1, 1])
     """
 
+    prior_weight: float | str = "auto"
+    calibrated: bool = False
+    class_weight: str | Mapping | None = None
+    class_sizes: str | Mapping | None = None
+    decision: str = "auto"
+
     # Whether the graph would be the same for any labels; sampling may depend on them.
     _label_independent = True
 
-    def __init__(
-        self,
-        *,
-        eta: float | str = "auto",
-        threshold: float | str = "auto",
-        calibrated: bool = False,
-        class_weight: str | Mapping | None = None,
-        class_sizes: str | Mapping | None = None,
-        decision: str = "auto",
-        unknown: object = "prior",
-        affinity: str = "precomputed",
-        n_neighbors: int = 10,
-        metric: str = "euclidean",
-        tol: float = 1e-6,
-        random_state: RandomState = None,
-    ) -> None:
-        self.eta = eta
-        self.threshold = threshold
-        self.calibrated = calibrated
-        self.class_weight = class_weight
-        self.class_sizes = class_sizes
-        self.decision = decision
-        self.unknown = unknown
-        self.affinity = affinity
-        self.n_neighbors = n_neighbors
-        self.metric = metric
-        self.tol = tol
-        self.random_state = random_state
-
-    def fit(
-        self,
-        X: GraphLike | ArrayLike,
-        y: ArrayLike | Mapping,
-        sample_weight: ArrayLike | Mapping | None = None,
-    ) -> Self:
-        """Learn the labels of all nodes.
-
-        Parameters
-        ----------
-        X : EdgeList, EdgeSource, table of edges, scipy adjacency matrix, networkx graph, or points
-        y : array of shape (n_nodes,), or mapping from node ids to labels
-            As of `HFSClassifier.fit`.
-        sample_weight : array of shape (n_nodes,), or mapping from node ids to weights, optional
-            Trust in each label: how much it weighs beside the others. 0 is no label.
-        """
-        graph = self._read(self._graph_of(X))
-        weights = self._values_for(X, sample_weight, "sample_weight")
-        return self._fit_graph(graph, self._read_labels(self._values_for(X, y), weights, graph))
-
-    def _read_labels(self, y, sample_weight, graph):
-        """Return the problem: labels of the nodes of the graph, with their weights."""
-        labels = weighted_labels(class_labels(y, graph), sample_weight, graph)
+    def _read_problem(self, y, sample_weight, graph):
+        labels = super()._read_problem(y, sample_weight, graph)
         return class_weighted(labels, self.class_weight)
 
-    def _fit_graph(self, graph, labels):
-        solver = self._make_solver(graph, labels)
-        return self._accept(graph, labels, self._answer(solver, graph, labels))
+    def _select_eta(self, solver, labels):
+        return eta_for_classes(self.eta, solver, labels.nodes.size)
 
-    def _make_solver(self, graph, labels):
-        return LooSolver(
-            graph,
-            labels.nodes,
-            labels.targets,
-            sample_weight=labels.sample_weight,
-            tol=self.tol,
-            random_state=self.random_state,
-        )
-
-    def _answer(self, solver, graph, labels, *, eta=None, rule=None):
-        """Select eta and the prior weight, fit, and decide.
+    def _answer(self, solver, graph, labels, eta, *, rule=None):
+        """Select the prior weight, fit, and decide.
 
         Parameters
         ----------
@@ -173,114 +141,110 @@ class StableHFSClassifier(GraphClassifier):
         graph : EdgeList
             Graph that is cut if `decision="cut"`.
         labels : ClassLabels
-        eta : float, optional
-            In place of the parameter `eta`.
+        eta : float
         rule : DecisionRule, optional
-            In place of that of the parameters.
+            Default: that of the parameters.
 
         Returns
         -------
         Decision
         """
+        prior_weight = self.prior_weight
+        if prior_weight != "auto":
+            check_real("prior_weight", prior_weight, below=np.inf)
         if rule is None:
-            rule = self._decision_rule()
-        selection = select_for_classes(
-            solver,
-            labels,
-            eta=self.eta if eta is None else eta,
-            threshold=self._checked_threshold(),
-        )
+            rule = DecisionRule(
+                has_cut=prior_weight == "auto",
+                calibrated=self.calibrated,
+                class_sizes=self.class_sizes,
+                decision=self.decision,
+                random_state=self.random_state,
+            )
+        selection = select_for_classes(solver, labels, eta=self.eta, prior_weight=prior_weight)
         calibration = None
         if rule.calibrated and selection.code.size == 0:
             # Nothing had to be selected, but calibration needs scores without own labels.
-            calibration = (solver.loo(selection.eta).scores, labels.code)
-        fit = solver.fit(selection.eta)
-        return rule.decide(fit, selection, labels, graph, calibration=calibration)
+            calibration = (solver.loo(eta).scores, labels.code)
+        return rule.decide(solver.fit(eta), selection, labels, graph, calibration=calibration)
 
-    def _checked_threshold(self):
-        if self.threshold == "auto":
-            return self.threshold
-        return check_real("threshold", self.threshold, below=np.inf)
-
-    def _decision_rule(self):
-        return DecisionRule(
-            has_cut=self.threshold == "auto",
-            calibrated=self.calibrated,
-            class_sizes=self.class_sizes,
-            decision=self.decision,
-            random_state=self.random_state,
-        )
-
-    def _accept(self, graph, labels, decision):
+    def _accept(self, graph, labels, answer):
         """Set the fitted attributes by a `Decision`."""
-        selection = decision.selection
+        selection = answer.selection
         self.eta_ = selection.eta
-        self.threshold_ = selection.threshold
-        self.cut_ = decision.cut
-        self._fit_result = decision.fit
-        self._curves = decision.curves
+        self.prior_weight_ = selection.prior_weight
+        self.cut_ = answer.cut
+        self._fit_result = answer.fit
+        self._curves = answer.curves
         return self._set_answers(
             graph,
             labels,
-            decision.scores,
-            decision.fit.reached,
+            answer.scores,
+            answer.fit.reached,
             loo=(selection.loo_scores, selection.code),
         )
 
     def _scores(self, graph, labels):
         """Return scores without calibration and class sizes, for prediction sets."""
-        rule = DecisionRule(has_cut=self.threshold == "auto")
-        decision = self._answer(self._make_solver(graph, labels), graph, labels, rule=rule)
+        rule = DecisionRule(has_cut=self.prior_weight == "auto")
+        solver = self._make_solver(graph, labels)
+        eta = self._select_eta(solver, labels)
+        decision = self._answer(solver, graph, labels, eta, rule=rule)
         return decision.scores, decision.fit.reached
 
     def decision_function(self, X: ArrayLike | Iterable | None = None) -> np.ndarray:
-        """Scores to rank nodes by: of two classes those of the second, else a column per class.
+        """Return scores by which nodes can be ranked.
 
         Parameters
         ----------
         X : points, GraphNodes, or links as in `predict_new`, optional
             Default: all nodes of the graph.
+
+        Returns
+        -------
+        ndarray of shape (n,) or (n, C)
+            The scores of the second of two classes, or a column per class.
         """
         self._check_fitted()
         scores = self.scores_
         if isinstance(X, GraphNodes):
             scores = scores[X.nodes]
         elif X is not None:
-            scores = self._averages(self._links(X), scores)[0]
+            scores, _ = self._extend(X, scores)
         return scores[:, 1] if self.classes_.size == 2 else scores
 
-    def _rounds(self, alpha):
-        """Return fits without each label, in closed form; with many labels, without folds."""
+    def _fits_without_labels(self, alpha):
+        """Yield fits without each label, in closed form; with many labels, without folds."""
         labels = self._labels
         n_labels = labels.nodes.size
         if n_labels > MAX_JACKKNIFE_LABELS or labels.sample_weight is not None:
-            return super()._rounds(alpha)
-        # A label that is left out must not take part in the selection of eta and threshold.
-        # A third of the labels is kept for it, unless the others would be too few for sets.
+            return super()._fits_without_labels(alpha)
+        # Eta and prior weight must not depend on a label that is left out. A third of the labels
+        # selects them and is never left out, unless too few labels would remain for sets.
         n_selecting = n_labels // 3
         is_enough = (n_labels - n_selecting + 1) * alpha >= 2 and n_selecting >= MIN_LOO_LABELS
-        if not is_enough or "auto" not in (self.eta, self.threshold):
+        if not is_enough or "auto" not in (self.eta, self.prior_weight):
             n_selecting = 0
         shuffled = np.random.default_rng(self.random_state).permutation(n_labels)
-        n_total = n_selecting or n_labels
-        selecting = labels._replace(
-            nodes=labels.nodes[shuffled[:n_total]], code=labels.code[shuffled[:n_total]]
+        n_used = n_selecting or n_labels
+        used = labels._replace(
+            nodes=labels.nodes[shuffled[:n_used]], code=labels.code[shuffled[:n_used]]
         )
-        solver = self._make_solver(self._graph, selecting)
+        solver = self._make_solver(self._graph, used)
         # l eta is the same for any number of labels.
-        eta = "auto" if self.eta == "auto" else self.eta * n_labels / n_total
+        eta = self.eta if self.eta == "auto" else self.eta * n_labels / n_used
+        prior_weight = self.prior_weight
         if n_selecting:
-            selection = select_for_classes(solver, selecting, eta=eta, threshold=self.threshold)
+            selection = select_for_classes(solver, used, eta=eta, prior_weight=prior_weight)
             eta = selection.eta
-            threshold = selection.threshold
+            prior_weight = selection.prior_weight
         else:
-            eta = eta_for_classes(eta, solver, n_total)
-            threshold = 0.0 if self.threshold == "auto" else self.threshold
+            eta = eta_for_classes(eta, solver, n_used)
+            prior_weight = 0.0 if prior_weight == "auto" else prior_weight
         return fit_without_each(
             self._graph,
             labels,
-            eta * n_total,
-            lambda fit: add_prior(fit, threshold),
+            eta * n_used,
+            lambda fit: add_prior(fit, prior_weight),
             shuffled[n_selecting:],
             tol=self.tol,
             random_state=self.random_state,
@@ -288,10 +252,11 @@ class StableHFSClassifier(GraphClassifier):
 
     @property
     def uncertainty_(self) -> np.ndarray:
-        """Posterior standard deviation of every node's scores, in units of one label's noise.
+        """Posterior standard deviation of each node's scores, in units of one label's noise.
 
-        That of the Gaussian field whose mean the scores are, by a sketch of its diagonal (64
-        probes, a relative error of 9 %); infinite where no label reaches. Computed when asked for.
+        The scores are the mean of a Gaussian field, of which this is the standard deviation. It is
+        infinite in components without a label. It is estimated by 64 random probes, with a relative
+        error of 9 %, each time the attribute is read.
         """
         self._check_fitted()
         labels = self._labels
@@ -305,13 +270,13 @@ class StableHFSClassifier(GraphClassifier):
 
     @property
     def bound_(self) -> Bound:
-        """A `Bound` on the squared error over the nodes without labels, for any one class.
+        """Bound on the squared error over the nodes without labels, for any one class.
 
-        It holds with probability 0.95 if the labeled nodes were drawn at random, and is about the
-        scores before threshold and cut, plus the class's share of the labels, clipped to [0, 1].
-        Where the graph is not connected, or was itself sampled by the labels, nothing is promised,
-        and `promise` says so. Computed when asked for, with lambda_2 and diag(L^+) of the graph
-        that was labeled (see `graphsqueak.ssl.bounds`).
+        It holds with probability 0.95 if the labeled nodes were drawn at random. It bounds the
+        error of the scores before prior weight and cut, plus the class's fraction of the labels,
+        clipped to [0, 1]. If the graph is not connected, or its sampling depends on the labels,
+        there is no bound, and `promise` says so. It is computed each time the attribute is read,
+        with lambda_2 and diag(L^+) of the graph (see `graphsqueak.ssl.bounds`).
         """
         self._check_fitted()
         if not self._label_independent:
@@ -330,5 +295,4 @@ class StableHFSClassifier(GraphClassifier):
         )
 
     def _measure_source(self):
-        """Return what `bound_of_fit` needs if the graph was streamed, else None."""
-        return
+        """Return the measurement of a streamed graph that `bound_of_fit` needs, None in memory."""

@@ -1,7 +1,7 @@
-"""Edges that are streamed, once or in several passes, and edges that keep coming.
+"""Stable-HFS on edges that are streamed, in one pass or several, or that keep arriving.
 
-`StreamedEstimator` is what the classifier and the regressor on sparsifiers share. It differs from
-the estimators in memory in the solver only:
+`StreamedEstimator` is the part that the streaming classifier and regressor share. It differs from
+the estimators in memory (`stable_estimator`) in the solver only:
 
     the graph fits into the budget     the solver in memory (`stable`)
     several passes                     the sparsifier of the first pass is a preconditioner for the
@@ -10,8 +10,9 @@ the estimators in memory in the solver only:
                                        or a sparsifier in which edges at labeled nodes are
                                        oversampled, and the solver in memory
 
-`partial_fit` feeds a stream sparsifier with priority for the nodes labeled by then; `relabel` sets
-other labels at any time; answers are computed when they are needed [C17, Section 4.4.4].
+Online, `partial_fit` passes edges to a stream sparsifier in which the nodes labeled by then have
+priority, and `relabel` replaces the labels. Predictions are computed when they are needed
+[C17, Section 4.4.4].
 
 References
 ----------
@@ -38,14 +39,22 @@ from graphsqueak.sources.recent import recent_edges
 from graphsqueak.sparsifiers.budget import Budget
 from graphsqueak.sparsifiers.stream.priority_nodes import PRIORITY_FRACTION
 from graphsqueak.sparsifiers.stream.timed_sparsifier import new_stream
-from graphsqueak.ssl.base import GraphEstimator, LateLabelsWarning
+from graphsqueak.ssl.base import LateLabelsWarning
 from graphsqueak.ssl.decisions.calibration import CalibrationWarning
 from graphsqueak.ssl.labels import given_labels
-from graphsqueak.ssl.refinement import MAX_PASSES, Refinement
-from graphsqueak.system.progress import reporter
+from graphsqueak.ssl.refinement import Refinement
+from graphsqueak.ssl.stable import mean_of_degrees
+from graphsqueak.ssl.stable_estimator import StableHFSEstimator
+from graphsqueak.system.progress import Progress, reporter
 from graphsqueak.validation import check_choice, check_count, check_real
 
-__all__ = ["StreamedEstimator"]
+__all__ = ["MAX_CHANGE", "StreamedEstimator"]
+
+# Passes of max_passes="auto", including that of the sparsifier. The sensitivity was not measured.
+MAX_PASSES = 4
+# Change at which "auto" stops: fraction of the nodes whose decision may change, or relative norm of
+# the change of the values. The sensitivity was not measured.
+MAX_CHANGE = 0.002
 
 
 @dataclass
@@ -58,44 +67,45 @@ class _OnlineEdges:
     is_stale: bool = True
 
 
-class StreamedEstimator(GraphEstimator):
-    """What `SparseHFSClassifier` and `SparseHFSRegressor` share.
+@dataclass(kw_only=True, eq=False, repr=False)
+class StreamedEstimator(StableHFSEstimator):
+    """Base of `SparseHFSClassifier` and `SparseHFSRegressor`.
 
-    Subclasses have `_is_unlabeled`, which entries of y mean that there is no label, and
-    `_is_settled(answer, other, solver)`, whether two last steps of a refinement agree. The base
-    class in memory has `_read_labels`, `_fit_graph`, `_answer` and `_accept`.
+    In addition to those of `StableHFSEstimator`, a subclass has the methods
+
+    `_is_unlabeled(values)`
+        Which entries of y mark nodes without a label.
+    `_has_converged(answer, other)`
+        Whether passes can stop, given the results of two different last steps.
     """
 
+    n_edges: int | None = None
+    epsilon: float | None = None
+    keep: float | None = None
+    priority_fraction: float | str = "auto"
+    max_passes: int | str = "auto"
+    window: float | None = None
+    half_life: float | None = None
+    progress: Progress = False
+
     # Edges of partial_fit; None after fit.
-    _online: _OnlineEdges | None = None
+    _online = None
 
-    def fit(
-        self,
-        X: GraphLike | ArrayLike,
-        y: ArrayLike | Mapping,
-        sample_weight: ArrayLike | Mapping | None = None,
-    ) -> Self:
-        """Read the stream of edges X and answer for all its nodes; return self.
-
-        Parameters
-        ----------
-        X : EdgeSource, EdgeList, table of edges, scipy adjacency matrix, networkx graph, or points
-        y : array of shape (n_nodes,), or mapping from node ids to labels
-            -1 marks a node without a class, and NaN one without a value. A pandas Series, or a
-            table with the columns node and label, is a mapping. Arrays go by position if that
-            says which node is meant (`graphsqueak.ssl.alignment`).
-        sample_weight : array of shape (n_nodes,), or mapping from node ids to weights, optional
-            Trust in each label: how much it weighs beside the others. 0 is no label.
-        """
-        weights = self._values_for(X, sample_weight, "sample_weight")
-        y = self._values_for(X, y)
-        source, times = self._recent(self._as_source(self._graph_of(X)))
+    def _fit(self, X, y, sample_weight):
+        source = self._as_source(X)
+        # If the source can be read again, it is restricted to the recent edges exactly. Otherwise
+        # the sparsifier of the stream has to forget old edges.
+        has_times = self.window is not None or self.half_life is not None
+        must_forget = has_times and not source.is_rereadable
+        if has_times and not must_forget:
+            recent = recent_edges(source, window=self.window, half_life=self.half_life)
+            source = recent.to_edge_list() if isinstance(source, EdgeList) else recent
         self._online = None
         self._source = source
-        max_passes = self._max_passes(source)
+        max_passes = self._count_max_passes(source)
         if max_passes == 1:
-            return self._fit_one_pass(source, y, weights, times)
-        return self._fit_passes(source, y, weights, times, max_passes)
+            return self._fit_one_pass(source, y, sample_weight, must_forget=must_forget)
+        return self._fit_passes(source, y, sample_weight, max_passes)
 
     def _as_source(self, X):
         """Return X as a stream of edges."""
@@ -105,34 +115,19 @@ class StreamedEstimator(GraphEstimator):
         source = as_stream(X)
         return source.in_id_order() if isinstance(source, EdgeList) else source
 
-    def _recent(self, source):
-        """Return the edges to label on, and the options of the stream that forgets the others.
-
-        If the edges can be read again, the source itself has the recent ones only, exactly.
-        """
-        times = self._times()
-        if not times or not source.is_rereadable:
-            return source, times
-        recent = recent_edges(source, **times)
-        return (recent.to_edge_list() if isinstance(source, EdgeList) else recent), {}
-
-    def _times(self):
-        times = {"window": self.window, "half_life": self.half_life}
-        return {name: time for name, time in times.items() if time is not None}
-
-    def _max_passes(self, source):
+    def _count_max_passes(self, source):
         """Return how often the edges may be read."""
-        is_auto = isinstance(self.passes, str) and self.passes == "auto"
-        max_passes = MAX_PASSES if is_auto else check_count("passes", self.passes)
+        is_auto = isinstance(self.max_passes, str) and self.max_passes == "auto"
+        max_passes = MAX_PASSES if is_auto else check_count("max_passes", self.max_passes)
         if source.is_rereadable:
             return max_passes
         if is_auto or max_passes == 1:
             return 1
         raise InputError(
             "a pipe can be read once, not ",
-            Parameter("passes", max_passes),
+            Parameter("max_passes", max_passes),
             " times: write it to a file first, or give ",
-            Parameter("passes", 1),
+            Parameter("max_passes", 1),
         )
 
     def _budget(self, source=None):
@@ -147,31 +142,35 @@ class StreamedEstimator(GraphEstimator):
 
     def _is_whole(self, graph, n_seen, source):
         """Return whether all edges fit into the budget, so that the sparsifier is the graph."""
+        # The sparsifier has fewer edges than were read if parallel edges were merged.
         n_allowed = max(self._budget(source)(graph.n_nodes, n_seen), graph.n_edges)
         return n_seen <= n_allowed and source.is_exact
 
-    def _fit_one_pass(self, source, y, sample_weight, times):
+    def _fit_one_pass(self, source, y, sample_weight, *, must_forget):
         """Fit to a sparsifier with priority for the labeled nodes."""
-        stream = self._read_stream(source, y, times, self._label_fraction())
+        fraction = self._fraction_for_labeled_nodes()
+        stream = self._read_stream(source, y, fraction, must_forget=must_forget)
         graph = stream.sparsifier(n_edges=stream.budget_).in_id_order()
-        self._set_stream(graph, stream.n_edges_seen_)
-        return self._fit_graph(graph, self._read_labels(y, sample_weight, graph))
+        n_seen = stream.n_edges_seen_
+        self._set_stream(graph, n_seen, is_whole=graph.n_edges == n_seen)
+        return self._fit_graph(graph, self._read_problem(y, sample_weight, graph))
 
-    def _label_fraction(self):
+    def _fraction_for_labeled_nodes(self):
         """Return the fraction of the budget for edges at labeled nodes, in one pass."""
-        if self.label_share == "auto":
+        if self.priority_fraction == "auto":
             return PRIORITY_FRACTION
-        return check_real("label_share", self.label_share, least=0.0, below=1.0)
+        return check_real("priority_fraction", self.priority_fraction, least=0.0, below=1.0)
 
-    def _fit_passes(self, source, y, sample_weight, times, max_passes):
+    def _fit_passes(self, source, y, sample_weight, max_passes):
         """Fit in several passes, with the sparsifier of the first as a preconditioner."""
-        # A preconditioner needs no priority nodes: they would make the rest of it coarser.
-        label_fraction = 0.0 if self.label_share == "auto" else self._label_fraction()
-        stream = self._read_stream(source, y, times, label_fraction)
+        # Priority nodes would make the rest of the preconditioner coarser.
+        is_auto = self.priority_fraction == "auto"
+        fraction = 0.0 if is_auto else self._fraction_for_labeled_nodes()
+        stream = self._read_stream(source, y, fraction)
         degrees = stream.degrees_
         n_seen = stream.n_edges_seen_
         # `epsilon` is a memory budget here: a graph that fits is used as it is.
-        graph = stream.sparsifier(n_edges=stream.budget_, consume=not times)
+        graph = stream.sparsifier(n_edges=stream.budget_, consume=True)
         del stream
         numbers = as_permutation(graph.node_ids, graph.n_nodes)
         if numbers is not None:
@@ -179,103 +178,104 @@ class StreamedEstimator(GraphEstimator):
             graph = graph.in_id_order()
         is_whole = self._is_whole(graph, n_seen, source)
         self._set_stream(graph, n_seen, is_whole=is_whole)
-        self._label_independent = is_whole or label_fraction == 0
-        labels = self._read_labels(y, sample_weight, graph)
+        self._label_independent = is_whole or fraction == 0
+        labels = self._read_problem(y, sample_weight, graph)
         if is_whole:
             return self._fit_graph(graph, labels)
+        inv_mean_degree = mean_of_degrees(degrees)
+        solver = self._make_solver(graph, labels, inv_mean_degree=inv_mean_degree)
+        eta = self._select_eta(solver, labels)
+        # The solver of the sparsifier has no further use.
+        del solver
         refinement = Refinement(
             source,
             graph,
             degrees,
             labels,
+            eta,
             n_edges=n_seen,
             random_state=self.random_state,
             progress=self.progress,
         )
-        # More threads may round differently.
+        # More threads may round differently, and earlier answers must not warn.
         with threadpool_limits(1, user_api="blas"), warnings.catch_warnings():
             warnings.simplefilter("ignore", CalibrationWarning)
-            answer = self._refine(refinement, graph, labels, max_passes)
+            while True:
+                self.n_passes_ += 1
+                refinement.read(is_last=self.n_passes_ == max_passes)
+                other = self._answer(refinement.preconditioned, graph, labels, eta)
+                answer = self._answer(refinement.smoothed, graph, labels, eta)
+                if self._has_converged(answer, other) or self.n_passes_ == max_passes:
+                    break
         return self._accept(graph, labels, answer)
 
-    def _refine(self, refinement, graph, labels, max_passes):
-        """Read the edges until the answer is settled, and return it."""
-        answer = self._answer(refinement.preconditioned, graph, labels)
-        eta = None
-        if refinement.is_large:
-            eta = answer.eta
-            refinement.fix_eta(eta)
-        while self.n_passes_ < max_passes:
-            self.n_passes_ += 1
-            refinement.read(n_left=max_passes - self.n_passes_)
-            other = self._answer(refinement.preconditioned, graph, labels, eta=eta)
-            answer = self._answer(refinement.smoothed, graph, labels, eta=eta)
-            if self._is_settled(answer, other, refinement):
-                break
-        return answer
-
-    def _read_stream(self, source, y, times, label_fraction):
+    def _read_stream(self, source, y, fraction, *, must_forget=False):
         """Return a stream sparsifier that has read the source."""
         given = given_labels(y, self._is_unlabeled)
-        names = given.by_id(source.node_ids if isinstance(source, EdgeList) else None)
-        stream = self._new_stream(self._budget(source), names, label_fraction, times)
-        source = self._budget(source).sample_source(source)
+        labeled = given.by_id(source.node_ids if isinstance(source, EdgeList) else None)
+        budget = self._budget(source)
+        stream = self._new_stream(budget, labeled, fraction, must_forget=must_forget)
+        source = budget.sample_source(source)
         with reporter(self.progress, "labeling") as report:
             for batch in source:
                 # Refuse an array of labels that does not match before all edges are read.
                 if not given.is_by_id:
                     given.find(batch.node_ids, stream.n_nodes_, batch.n_nodes)
                 stream.partial_fit(batch)
-                fraction = source.fraction_read
-                report(stream.n_edges_seen_, fraction, f"kept {stream.n_kept_:,}")
+                kept = f"kept {stream.n_kept_:,}"
+                report(stream.n_edges_seen_, source.fraction_read, kept)
         return stream
 
-    def _new_stream(self, budget, labeled, label_fraction, times):
+    def _new_stream(self, budget, labeled, fraction, *, must_forget):
         """Return a stream that gives a fraction of its budget to edges at labeled nodes."""
         return new_stream(
-            **budget._asdict(),
-            priority_nodes=list(labeled) if label_fraction else None,
-            priority_fraction=label_fraction,
-            **times,
+            n_edges=budget.n_edges,
+            epsilon=budget.epsilon,
+            keep=budget.keep,
+            priority_nodes=list(labeled) if fraction else None,
+            priority_fraction=fraction,
+            window=self.window if must_forget else None,
+            half_life=self.half_life if must_forget else None,
             random_state=self.random_state,
         )
 
-    def _set_stream(self, graph, n_seen, *, is_whole=None):
-        """Set the attributes about what was read and kept."""
-        if is_whole is None:
-            is_whole = graph.n_edges == n_seen
+    def _set_stream(self, graph, n_seen, *, is_whole):
+        """Set the attributes about the edges that were read and kept."""
         self.sparsifier_ = graph
         self.n_edges_used_ = graph.n_edges
         self.n_edges_seen_ = n_seen
         self.n_passes_ = 1
-        self._label_independent = is_whole or self.label_share == 0
+        self._label_independent = is_whole or self.priority_fraction == 0
 
     @available_if(lambda self: self.affinity == "precomputed")
     def partial_fit(self, X: GraphLike, y: ArrayLike | Mapping | None = None) -> Self:
-        """Take in more edges; nodes labelled with the first ones are priority nodes.
+        """Read more edges. Nodes that are labeled in the first call have priority from then on.
 
         Parameters
         ----------
         X : EdgeList, EdgeSource or any graph
-            The next edges. (Points have no `partial_fit`: new ones change the neighbors of old.)
+            The next edges. (Points have no `partial_fit`: a new point changes the neighbors of
+            earlier ones.)
         y : mapping from node ids to labels, or array, optional
-            All labels known by now. They replace those given before. An array is about all nodes
-            of the stream, or of X if X has an explicit order of nodes.
+            All labels known by now; they replace earlier labels. An array is about all nodes of the
+            stream, or of X if X has an explicit order of nodes.
 
         Returns
         -------
         self
         """
         X = as_stream(X)
-        names: dict = {}
+        by_id: dict = {}
         if y is not None:
-            names = self._labels_by_id(y, X)
+            by_id = self._labels_by_id(y, X)
             # An array for edges whose nodes have ids is matched when all nodes are known.
             if getattr(X, "has_explicit_order", False):
-                y = names
+                y = by_id
         if self._online is None:
-            stream = self._new_stream(self._budget(), names, self._label_fraction(), self._times())
-            self._online = _OnlineEdges(stream, {}, frozenset(names))
+            stream = self._new_stream(
+                self._budget(), by_id, self._fraction_for_labeled_nodes(), must_forget=True
+            )
+            self._online = _OnlineEdges(stream, {}, frozenset(by_id))
         if y is not None:
             self._online.y = y
         self._online.stream.partial_fit(X)
@@ -284,7 +284,7 @@ class StreamedEstimator(GraphEstimator):
         return self
 
     def relabel(self, y: ArrayLike | Mapping) -> Self:
-        """Replace the labels, without another look at the edges.
+        """Replace the labels without reading the edges again.
 
         Parameters
         ----------
@@ -297,16 +297,16 @@ class StreamedEstimator(GraphEstimator):
         if self._online is None:
             raise InputError("relabel needs edges of partial_fit first; after fit, fit again")
         stream = self._online.stream
-        seen = EdgeList.from_validated([], [], [], stream.n_nodes_, stream.ids_)
-        names = self._labels_by_id(y, seen)
-        self._online.y = names if seen.has_explicit_order else y
+        nodes = EdgeList.from_validated([], [], [], stream.n_nodes_, stream.ids_)
+        by_id = self._labels_by_id(y, nodes)
+        self._online.y = by_id if nodes.has_explicit_order else y
         self._online.is_stale = True
-        late = set(names) - self._online.priority
+        late = set(by_id) - self._online.priority
         if late and stream.n_resparsifications_:
             warnings.warn(
                 LateLabelsWarning(
-                    f"{len(late)} labels came after edges had been dropped: for them the graph is "
-                    "a plain sparsifier; give labels to the first partial_fit where you can"
+                    f"{len(late)} labels were given after edges had been dropped: their edges have "
+                    "no priority; give labels to the first partial_fit if possible"
                 ),
                 stacklevel=2,
             )
@@ -328,7 +328,8 @@ class StreamedEstimator(GraphEstimator):
                 raise InputError("no labels have been given yet; call relabel(y)")
             stream = online.stream
             graph = stream.sparsifier(n_edges=stream.budget_).in_id_order()
-            self._fit_graph(graph, self._read_labels(online.y, None, graph))
-            self._set_stream(graph, stream.n_edges_seen_)
+            self._fit_graph(graph, self._read_problem(online.y, None, graph))
+            n_seen = stream.n_edges_seen_
+            self._set_stream(graph, n_seen, is_whole=graph.n_edges == n_seen)
             online.is_stale = False
         super()._check_fitted()

@@ -262,10 +262,10 @@ def test_passes_are_told_and_a_pipe_has_one(tmp_path, capsys):
         assert run([*command, "--max-passes", passes, "--json"]) == 0
         records[passes] = json.loads(capsys.readouterr().out)
     assert records["1"]["passes"] == 1
-    assert records["1"]["undecided"] is None
+    assert records["1"]["unstable"] is None
     assert records["2"]["passes"] == 2
     assert 2 <= records["auto"]["passes"] <= 4
-    assert 0 <= records["auto"]["undecided"] < 300
+    assert 0 <= records["auto"]["unstable"] < 300
     assert run(command) == 0
     assert "labels may still differ from those of the whole graph" in capsys.readouterr().out
     assert run([*command, "--max-passes", "none"]) == 2

@@ -51,20 +51,20 @@ def classified(model):
     found = {
         "transduction": model.transduction_,
         "distributions": model.label_distributions_[SAMPLED_NODES],
-        "n_reached": np.array(np.count_nonzero(model.reached_)),
+        "n_reached": np.array(np.count_nonzero(model.has_label_in_component_)),
     }
     chosen = [
-        getattr(model, name) for name in ("eta_", "threshold_", "cut_") if hasattr(model, name)
+        getattr(model, name) for name in ("eta_", "prior_weight_", "cut_") if hasattr(model, name)
     ]
     if chosen:
-        found["eta_threshold_cut"] = np.array(chosen, dtype=float)
+        found["eta_prior_weight_cut"] = np.array(chosen, dtype=float)
     return found
 
 
 def streamed(model):
     """What a fitted streaming classifier reports."""
     counts = [model.n_passes_, model.n_edges_seen_, model.n_edges_used_, model.n_sums_]
-    undecided = -1 if model.n_undecided_ is None else model.n_undecided_
+    undecided = -1 if model.n_unstable_ is None else model.n_unstable_
     return classified(model) | {"counts": np.array([*counts, undecided])}
 
 
@@ -77,15 +77,15 @@ def stable_hfs():
     """Stable-HFS in memory: chosen and given parameters, weights, components without a label."""
     graph, y = three_classes()
     many = many_labels()
-    trust = np.random.default_rng(56).uniform(0.1, 2.0, size=y.size)
+    sample_weight = np.random.default_rng(56).uniform(0.1, 2.0, size=y.size)
     settings = {
         "chosen": ({}, y, None),
-        "given": ({"eta": 0.05, "threshold": 0.5}, y, None),
+        "given": ({"eta": 0.05, "prior_weight": 0.5}, y, None),
         "many_labels": ({}, many, None),
         "calibrated": ({"calibrated": True}, many, None),
         "balanced": ({"class_weight": "balanced"}, many, None),
         "class_weight": ({"class_weight": {0: 3.0}}, y, None),
-        "sample_weight": ({}, y, trust),
+        "sample_weight": ({}, y, sample_weight),
     }
     results = {}
     for name, (parameters, labels, weight) in settings.items():
@@ -149,7 +149,7 @@ def rare_classes():
         ("calibrated", gs.StableHFSClassifier(calibrated=True, random_state=1)),
         ("balanced", gs.StableHFSClassifier(class_weight="balanced", random_state=1)),
         ("streamed", gs.SparseHFSClassifier(n_edges=900, random_state=1)),
-        ("one_pass", gs.SparseHFSClassifier(n_edges=900, passes=1, random_state=1)),
+        ("one_pass", gs.SparseHFSClassifier(n_edges=900, max_passes=1, random_state=1)),
     ):
         results[name] = classified(model.fit(graph, y))
         for option in ({}, {"top": 10}, {"threshold": 0.3}, {"recall": 0.5}):
@@ -174,10 +174,10 @@ def prediction_sets():
     found = {}
     for name, model, labels in (
         ("stable", gs.StableHFSClassifier(random_state=1), y),
-        ("stable_given", gs.StableHFSClassifier(eta=0.05, threshold=0.0, random_state=1), y),
+        ("stable_given", gs.StableHFSClassifier(eta=0.05, prior_weight=0.0, random_state=1), y),
         ("stable_many", gs.StableHFSClassifier(random_state=1), many),
         ("streamed", gs.SparseHFSClassifier(n_edges=900, random_state=1), y),
-        ("one_pass", gs.SparseHFSClassifier(n_edges=900, passes=1, random_state=1), y),
+        ("one_pass", gs.SparseHFSClassifier(n_edges=900, max_passes=1, random_state=1), y),
         ("harmonic", gs.HFSClassifier(random_state=1), y),
         ("nearest_many", gs.NearestLabelClassifier(random_state=1), many),
     ):
@@ -194,10 +194,10 @@ def sparse_hfs_several_passes():
         ("chosen", {"n_edges": 900}),
         ("keep", {"keep": 0.3}),
         ("epsilon", {"epsilon": 0.6}),
-        ("two_passes", {"n_edges": 900, "passes": 2}),
-        ("three_passes", {"n_edges": 900, "passes": 3}),
+        ("two_passes", {"n_edges": 900, "max_passes": 2}),
+        ("three_passes", {"n_edges": 900, "max_passes": 3}),
         ("given_eta", {"n_edges": 900, "eta": 0.05}),
-        ("label_share", {"n_edges": 900, "label_share": 0.3}),
+        ("priority_fraction", {"n_edges": 900, "priority_fraction": 0.3}),
         ("sizes", {"n_edges": 900, "class_sizes": "auto"}),
         ("cut", {"n_edges": 900, "decision": "cut"}),
         ("class_weight", {"n_edges": 900, "class_weight": {0: 3.0}}),
@@ -219,8 +219,8 @@ def sparse_hfs_one_pass():
     for name, parameters, labels in (
         ("summed", {}, y),
         ("many_labels", {}, many),
-        ("plain", {"label_share": 0.0}, y),
-        ("label_share", {"label_share": 0.4}, y),
+        ("plain", {"priority_fraction": 0.0}, y),
+        ("priority_fraction", {"priority_fraction": 0.4}, y),
         ("class_weight", {"class_weight": {0: 3.0}}, y),
         ("sizes", {"class_sizes": "labels"}, y),
         ("calibrated", {"calibrated": True}, many),
@@ -228,7 +228,7 @@ def sparse_hfs_one_pass():
         model = gs.SparseHFSClassifier(n_edges=900, **parameters, random_state=1)
         by_id = {int(node): int(labels[node]) for node in np.flatnonzero(labels >= 0)}
         results[f"pipe_{name}"] = streamed(model.fit(as_pipe(graph), by_id))
-    model = gs.SparseHFSClassifier(n_edges=900, passes=1, random_state=1)
+    model = gs.SparseHFSClassifier(n_edges=900, max_passes=1, random_state=1)
     results["single_pass"] = streamed(model.fit(graph, y))
     return named(results)
 
@@ -260,8 +260,8 @@ def sparse_hfs_times():
     for name, parameters in (
         ("window", {"window": 60.0}),
         ("half_life", {"half_life": 20.0}),
-        ("window_one_pass", {"window": 60.0, "passes": 1}),
-        ("half_life_one_pass", {"half_life": 20.0, "passes": 1}),
+        ("window_one_pass", {"window": 60.0, "max_passes": 1}),
+        ("half_life_one_pass", {"half_life": 20.0, "max_passes": 1}),
     ):
         model = gs.SparseHFSClassifier(n_edges=900, **parameters, random_state=1)
         results[name] = streamed(model.fit(edges, y))
@@ -287,7 +287,7 @@ def regressors():
             ),
             "sparse": regressed(gs.SparseHFSRegressor(n_edges=900, random_state=1).fit(graph, y)),
             "sparse_one_pass": regressed(
-                gs.SparseHFSRegressor(n_edges=900, passes=1, random_state=1).fit(graph, y)
+                gs.SparseHFSRegressor(n_edges=900, max_passes=1, random_state=1).fit(graph, y)
             ),
             "sparse_pipe": regressed(
                 gs.SparseHFSRegressor(n_edges=900, random_state=1).fit(once, by_id)

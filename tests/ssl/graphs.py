@@ -3,7 +3,7 @@
 import numpy as np
 
 from graphsqueak.graph import EdgeList
-from graphsqueak.ssl.stable import loo_from_values, smooth_labels
+from graphsqueak.ssl.stable import Problem, StableSystem, smooth_labels
 
 
 def random_graph(seed, *, n_nodes=30, n_edges=90):
@@ -74,5 +74,5 @@ def leave_one_out(graph, labeled, targets, alpha, *, signs=None, sample_weight=N
     signs = np.eye(labeled.size) if signs is None else signs
     columns = np.column_stack([targets, np.ones(labeled.size), signs])
     values = smooth_labels(graph, labeled, columns, alpha, sample_weight=sample_weight, tol=1e-12)
-    component = graph.components()
-    return loo_from_values(values, signs, component, labeled, targets, sample_weight=sample_weight)
+    labels = Problem(labeled, targets, sample_weight)
+    return StableSystem(graph.components(), labels, alpha).loo_from_raw(values, signs)

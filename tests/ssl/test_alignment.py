@@ -36,7 +36,7 @@ CLASSIFIERS = [
     gs.HFSClassifier(),
     gs.StableHFSClassifier(random_state=7),
     gs.SparseHFSClassifier(random_state=7),
-    gs.SparseHFSClassifier(n_edges=10_000, passes=1, random_state=7),
+    gs.SparseHFSClassifier(n_edges=10_000, max_passes=1, random_state=7),
     gs.PoissonClassifier(),
     gs.SimpleHFSClassifier(random_state=7),
     gs.EigenfunctionClassifier(random_state=7),
@@ -149,7 +149,9 @@ def test_every_classifier_answers_by_id(graph, model, references):
         np.testing.assert_allclose(
             fitted.label_distributions_, expected.label_distributions_, atol=1e-4
         )
-        np.testing.assert_array_equal(fitted.reached_, expected.reached_)
+        np.testing.assert_array_equal(
+            fitted.has_label_in_component_, expected.has_label_in_component_
+        )
         for truth in (TRUTH, pd.Series(TRUTH), dict(enumerate(TRUTH.tolist()))):
             assert fitted.score(GRAPHS[graph], truth) == accuracy
     np.testing.assert_array_equal(fitted.predict(), fitted.transduction_)
@@ -261,12 +263,12 @@ def test_folds_of_labels_by_id_are_numbers_of_nodes_in_the_order_of_the_ids():
 
 
 @pytest.mark.parametrize("share", ["auto", 0.5, 0.0])
-@pytest.mark.parametrize("passes", [1, "auto"])
+@pytest.mark.parametrize("max_passes", [1, "auto"])
 @pytest.mark.parametrize("labels", ["array", "Series with NaN", "dict"])
-def test_files_that_are_read_answer_by_id(labels, passes, share, tmp_path):
+def test_files_that_are_read_answer_by_id(labels, max_passes, share, tmp_path):
     """Nodes of a file are numbered as they appear until it has been read."""
     path = as_file(tmp_path)
-    settings = {"label_share": share, "passes": passes, "random_state": 7}
+    settings = {"priority_fraction": share, "max_passes": max_passes, "random_state": 7}
     model = gs.SparseHFSClassifier(n_edges=500, **settings)
     fitted = model.fit(gs.read_edges(path, batch_size=200), LABELS[labels])
     assert fitted.n_edges_used_ < ENDS.shape[0]
@@ -281,10 +283,10 @@ def test_files_that_are_read_answer_by_id(labels, passes, share, tmp_path):
     np.testing.assert_array_equal(sets[LABELED], np.eye(3, dtype=bool)[TRUTH[LABELED]])
 
 
-@pytest.mark.parametrize("passes", [1, "auto"])
-def test_values_of_files_that_are_read_are_by_id(passes, tmp_path):
+@pytest.mark.parametrize("max_passes", [1, "auto"])
+def test_values_of_files_that_are_read_are_by_id(max_passes, tmp_path):
     values = np.where(Y < 0, np.nan, 10.0 * TRUTH)
-    model = gs.SparseHFSRegressor(n_edges=600, passes=passes, random_state=7)
+    model = gs.SparseHFSRegressor(n_edges=600, max_passes=max_passes, random_state=7)
     fitted = model.fit(gs.read_edges(as_file(tmp_path)), values)
     assert fitted.score(None, 10.0 * TRUTH) > 0.5
     by_id = clone(model).fit(gs.read_edges(as_file(tmp_path)), pd.Series(values))
@@ -519,9 +521,9 @@ def test_a_node_without_edges_makes_an_array_ambiguous(model, tmp_path):
             assert np.mean(answer == TRUTH[answer.index]) > 0.95
 
 
-@pytest.mark.parametrize("passes", [1, "auto"])
-def test_an_array_of_another_length_is_refused_after_the_stream(passes, tmp_path):
-    model = gs.SparseHFSClassifier(n_edges=500, passes=passes, random_state=7)
+@pytest.mark.parametrize("max_passes", [1, "auto"])
+def test_an_array_of_another_length_is_refused_after_the_stream(max_passes, tmp_path):
+    model = gs.SparseHFSClassifier(n_edges=500, max_passes=max_passes, random_state=7)
     with pytest.raises(InputError, match=r"shape \(91,\) for 90 nodes|90 of the integers"):
         model.fit(gs.read_edges(as_file(tmp_path)), np.append(Y, -1))
     with pytest.raises(InputError, match=r"not exactly 0, \.\.\., 88 \(one is 89\)"):
@@ -795,8 +797,8 @@ def test_degrees_of_a_file_are_renumbered_with_its_sparsifier():
     rng.shuffle(ends)
     graph = pd.DataFrame(ends, columns=["source", "target"])
     y = np.where(rng.random(300) < 0.15, truth, -1)
-    settings = {"eta": 1e-3, "threshold": 0.0, "random_state": 7}
+    settings = {"eta": 1e-3, "prior_weight": 0.0, "random_state": 7}
     exact = gs.StableHFSClassifier(**settings).fit(graph, y).scores_
-    fitted = gs.SparseHFSClassifier(n_edges=900, passes=3, **settings).fit(graph, y)
+    fitted = gs.SparseHFSClassifier(n_edges=900, max_passes=3, **settings).fit(graph, y)
     assert fitted.n_passes_ == 3
     assert np.linalg.norm(fitted.scores_ - exact) < 0.04 * np.linalg.norm(exact)

@@ -197,11 +197,13 @@ def test_nothing_is_promised_on_a_graph_that_the_labels_sampled():
     dense = gs.sources.block_model(100, 3_000, random_state=5)
     y = np.where(np.arange(100) < 50, np.arange(100) % 4, -1)
     for share in ("auto", 0.5):
-        clf = gs.SparseHFSClassifier(n_edges=900, label_share=share, passes=1, random_state=7)
+        clf = gs.SparseHFSClassifier(
+            n_edges=900, priority_fraction=share, max_passes=1, random_state=7
+        )
         assert "the labels had a say" in clf.fit(dense, y).bound_.promise
         clf.partial_fit(dense, y)
         assert np.isinf(clf.bound_.value)
-    plain = gs.SparseHFSClassifier(n_edges=900, label_share=0.0, passes=1, random_state=7)
+    plain = gs.SparseHFSClassifier(n_edges=900, priority_fraction=0.0, max_passes=1, random_state=7)
     assert np.isfinite(plain.fit(dense, y).bound_.value)
     whole = gs.SparseHFSClassifier(n_edges=3_000, random_state=7).fit(dense, y)
     assert np.isfinite(whole.bound_.value)

@@ -55,7 +55,7 @@ def test_a_graph_that_fits_gives_the_answer_of_stable_hfs():
     graph, truth = two_blocks(62_209)
     y = hide(truth, np.arange(0, 80, 4))
     exact = gs.StableHFSClassifier(random_state=7).fit(graph, y)
-    sparse = gs.SparseHFSClassifier(n_edges=10**6, passes=1, random_state=7).fit(graph, y)
+    sparse = gs.SparseHFSClassifier(n_edges=10**6, max_passes=1, random_state=7).fit(graph, y)
     np.testing.assert_allclose(sparse.scores_, exact.scores_, atol=1e-6)
     assert sparse.n_sums_ == 0
 
@@ -63,7 +63,7 @@ def test_a_graph_that_fits_gives_the_answer_of_stable_hfs():
 @pytest.mark.parametrize("per_class", [3, 20])
 def test_a_dense_graph_is_labeled_from_a_small_part(dense, per_class):
     y = few(per_class)
-    clf = gs.SparseHFSClassifier(n_edges=2_900, passes=1, random_state=7).fit(dense, y)
+    clf = gs.SparseHFSClassifier(n_edges=2_900, max_passes=1, random_state=7).fit(dense, y)
     exact = gs.StableHFSClassifier(random_state=7).fit(dense, y)
     assert clf.n_edges_seen_ == 40_000
     assert clf.n_edges_used_ <= 2_900
@@ -124,11 +124,11 @@ def test_one_pass_labels_nested_rings_as_a_plain_sparsifier_does(per_ring):
     for kind in range(3):
         y[rng.permutation(np.flatnonzero(truth == kind))[:per_ring]] = kind
 
-    def accuracy(label_share):
+    def accuracy(priority_fraction):
         right = []
         for seed in (7, 8, 9):
             clf = gs.SparseHFSClassifier(
-                keep=0.1, passes=1, label_share=label_share, random_state=seed
+                keep=0.1, max_passes=1, priority_fraction=priority_fraction, random_state=seed
             ).fit(graph, y)
             right.append(np.mean((clf.transduction_ == truth)[y == -1]))
         return np.mean(right)

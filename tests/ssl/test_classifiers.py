@@ -135,7 +135,7 @@ def test_links_of_the_wrong_shape_are_refused():
 
 def test_a_pure_component_takes_its_label_and_others_their_scores():
     graph = gs.EdgeList(tail=[0, 1, 3], head=[1, 2, 4], n_nodes=5)
-    clf = gs.StableHFSClassifier(eta=0.1, threshold=0.0).fit(graph, [0, -1, 1, 1, -1])
+    clf = gs.StableHFSClassifier(eta=0.1, prior_weight=0.0).fit(graph, [0, -1, 1, 1, -1])
     assert clf.transduction_[[3, 4]].tolist() == [1, 1]
     assert clf.label_distributions_[4].tolist() == [0.0, 1.0]
 
@@ -143,10 +143,10 @@ def test_a_pure_component_takes_its_label_and_others_their_scores():
 def test_given_eta_and_threshold_are_used():
     graph, truth = two_blocks(31_121)
     y = hide(truth, NODES)
-    clf = gs.StableHFSClassifier(eta=0.25, threshold=0.5).fit(graph, y)
+    clf = gs.StableHFSClassifier(eta=0.25, prior_weight=0.5).fit(graph, y)
     fit = stable_scores(graph, np.array(NODES), np.eye(2)[truth[NODES]], 8 * 0.25)
     np.testing.assert_allclose(clf.scores_, fit.centered + 0.5 * (fit.offset - 0.5), atol=1e-7)
-    assert (clf.eta_, clf.threshold_) == (0.25, 0.5)
+    assert (clf.eta_, clf.prior_weight_) == (0.25, 0.5)
 
 
 def test_automatic_eta_does_not_depend_on_the_scale_of_the_weights():

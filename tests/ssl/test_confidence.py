@@ -82,7 +82,7 @@ def test_uncertainty_of_a_fit():
     y = hide(truth, np.arange(0, 80, 3))
     clf = gs.StableHFSClassifier(random_state=7).fit(graph, y)
     assert clf.uncertainty_[y >= 0].mean() < clf.uncertainty_[y < 0].mean()
-    once = gs.SparseHFSClassifier(n_edges=300, passes=1, random_state=7).fit(graph, y)
+    once = gs.SparseHFSClassifier(n_edges=300, max_passes=1, random_state=7).fit(graph, y)
     assert once.uncertainty_[y >= 0].mean() < once.uncertainty_[y < 0].mean()
     assert once.bound_.vacuous
 

@@ -27,7 +27,7 @@ GRAPHS = {
     "blurred blocks": two_blocks(81_270, size=20, inside=0.4, between=0.3),
     "overlapping clusters": three_clusters(20_994),
 }
-FIXED = gs.StableHFSClassifier(eta=0.05, threshold=0.0, random_state=7)
+FIXED = gs.StableHFSClassifier(eta=0.05, prior_weight=0.0, random_state=7)
 
 
 def coverage(clf, graph, truth, *, n_labels, alpha, n_draws, seed):
@@ -173,10 +173,10 @@ def test_sets_do_not_look_at_the_labels_to_choose_eta():
     shares, _ = coverage(clf, graph, truth, n_labels=26, alpha=0.12, n_draws=40, seed=5_118)
     assert shares.mean() > 1 - 2 * 0.12 - 6 * shares.std() / np.sqrt(40)
     y = hide(truth, np.arange(0, 40, 2))
-    left = [r.nodes[0] for r in clf.fit(graph, y)._rounds(0.15)]
+    left = [r.nodes[0] for r in clf.fit(graph, y)._fits_without_labels(0.15)]
     assert len(left) == 20  # a third of 20 is too few to choose by
     y = hide(truth, np.arange(30))
-    assert len(list(clf.fit(graph, y)._rounds(0.15))) == 20
+    assert len(list(clf.fit(graph, y)._fits_without_labels(0.15))) == 20
 
 
 def test_sets_of_a_stream_that_cannot_be_read_again_are_refused():
@@ -185,7 +185,7 @@ def test_sets_of_a_stream_that_cannot_be_read_again_are_refused():
     clf = gs.SparseHFSClassifier(n_edges=400, random_state=7).partial_fit(dense, y)
     with pytest.raises(gs.InputError, match="not possible here: give the edges as a file"):
         clf.prediction_sets(0.1)
-    plain = gs.SparseHFSClassifier(n_edges=400, label_share=0.0, random_state=7)
+    plain = gs.SparseHFSClassifier(n_edges=400, priority_fraction=0.0, random_state=7)
     assert plain.partial_fit(dense, y).prediction_sets(0.1).shape == (60, 4)
     again = gs.SparseHFSClassifier(n_edges=400, random_state=7).fit(dense, y)
     assert again.prediction_sets(0.1).shape == (60, 4)

@@ -41,7 +41,7 @@ def test_a_component_without_labels_is_unknown():
     y = hide(np.arange(26) % 2 + 5, labeled)
     with pytest.warns(UnreachedWarning, match="5 of 26"):
         clf = HFSClassifier().fit(graph, y)
-    assert not clf.reached_[21:].any()
+    assert not clf.has_label_in_component_[21:].any()
     assert (clf.label_distributions_[21:] == 0.5).all()
     assert set(clf.transduction_[21:]) == {6}  # the more frequent class
     with pytest.warns(UnreachedWarning):

@@ -134,7 +134,9 @@ def test_the_sign_is_known_from_neighbors_in_common_and_scores():
         assert abs(model.homophily_ - homophily) < 6 * max(model.homophily_error_, 0.05)
 
 
-@pytest.mark.parametrize("settings", [{"passes": "auto"}, {"passes": 1}, {"n_edges": 10**6}])
+@pytest.mark.parametrize(
+    "settings", [{"max_passes": "auto"}, {"max_passes": 1}, {"n_edges": 10**6}]
+)
 def test_sparsifiers_tell_it_too(settings):
     graph, _, y = drawn(17_239, 0.0, degree=60, n_labels=150)
     model = gs.SparseHFSClassifier(**{"n_edges": 4000} | settings, random_state=7)

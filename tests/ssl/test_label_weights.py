@@ -71,7 +71,7 @@ def test_labels_that_are_wrong_and_known_to_be_doubtful_do_less_harm():
 
 @pytest.mark.filterwarnings("ignore:neighbors agree hardly", "ignore:.*without a label")
 def test_balanced_classes_find_more_of_the_rare_one():
-    """Of a tenth of the nodes; the threshold does not take back what the weights have given."""
+    """Of a tenth of the nodes; the prior weight does not take back what the weights have given."""
     found = {None: [], "balanced": []}
     for seed in range(6):
         graph, truth = uneven_blocks(83_000 + seed, 0.35, n_nodes=800, shares=(0.9, 0.1))
@@ -100,21 +100,21 @@ def test_balanced_classes_have_the_same_weight_in_sum_also_if_labels_have_weight
     np.testing.assert_allclose(found[:3] / weight[:3], found[0] / weight[0])
 
 
-@pytest.mark.parametrize("passes", [1, 4])
-def test_weights_count_in_a_graph_that_is_read_and_not_held(passes):
+@pytest.mark.parametrize("max_passes", [1, 4])
+def test_weights_count_in_a_graph_that_is_read_and_not_held(max_passes):
     """A third of 60 labels is turned around and hardly trusted: as on the whole graph, nearly."""
     source = gs.sources.block_model(300, 9_000, n_blocks=2, within=0.62, random_state=40_556)
     nodes, truth = np.arange(60), np.arange(300) % 2
     y, weight = hide(truth, nodes), dict.fromkeys(range(0, 60, 3), 0.05)
     y[::3][y[::3] >= 0] ^= 1
-    settings = {"keep": 0.3, "passes": passes, "random_state": 7}
+    settings = {"keep": 0.3, "max_passes": max_passes, "random_state": 7}
     whole = gs.StableHFSClassifier(random_state=7).fit(source, y, weight)
     plain = gs.SparseHFSClassifier(**settings).fit(source, y)
     read = gs.SparseHFSClassifier(**settings).fit(source, y, weight)
     assert read.n_edges_used_ < 9_000
-    assert (read.transduction_ == whole.transduction_).mean() > (0.95 if passes > 1 else 0.65)
+    assert (read.transduction_ == whole.transduction_).mean() > (0.95 if max_passes > 1 else 0.65)
     right = [(model.transduction_ == truth)[60:].mean() for model in (plain, read)]
-    assert right[1] > right[0] + (0.05 if passes > 1 else 0.02)
+    assert right[1] > right[0] + (0.05 if max_passes > 1 else 0.02)
 
 
 def test_a_class_weight_is_the_same_read_or_held():

@@ -1,4 +1,4 @@
-"""The rules behind the defaults: eta, threshold and cut, and leave-one-out, by which they go."""
+"""The rules behind the defaults: eta, prior weight and cut, and leave-one-out, by which they go."""
 
 import math
 
@@ -13,6 +13,7 @@ from graphsqueak.ssl.model_selection import select_for_classes
 from graphsqueak.ssl.stable import (
     LooResult,
     LooSolver,
+    Problem,
     _other_diagonal,
     inv_mean_degree,
     smooth_labels,
@@ -41,7 +42,7 @@ def choose(first, code, *, unit=1.0):
     """The choice by nodes whose held-out scores for class 1 are given, whatever eta is."""
     scores = np.column_stack([-np.asarray(first), first])
     solver = Scored(lambda eta: scores, unit)
-    return select_for_classes(solver, labels_of(code), eta="auto", threshold="auto")
+    return select_for_classes(solver, labels_of(code), eta="auto", prior_weight="auto")
 
 
 def test_the_threshold_is_a_mean_by_mistakes():
@@ -49,7 +50,7 @@ def test_the_threshold_is_a_mean_by_mistakes():
     first = np.array([-2.0] * 6 + [0.1] * 3 + [1.0] * 3)
     code = np.repeat([0, 1], [9, 3])
     choice = choose(first, code)
-    cut = choice.threshold * (9 - 3) / 12 / 2  # scores are equal where 2 f = t (m_0 - m_1)
+    cut = choice.prior_weight * (9 - 3) / 12 / 2  # scores are equal where 2 f = t (m_0 - m_1)
     assert choice.error_rate == 0
     assert 0.1 < cut < 1.0
     spread, weight = np.std([-first, first]), {}
@@ -57,7 +58,7 @@ def test_the_threshold_is_a_mean_by_mistakes():
         margins = (2 * first - level / 2) * np.where(code, 1, -1)
         weight[level] = math.exp(-sum(1 / (1 + math.exp(x / spread)) for x in margins))
     expected = sum(level * w for level, w in weight.items()) / sum(weight.values())
-    assert choice.threshold == pytest.approx(expected)
+    assert choice.prior_weight == pytest.approx(expected)
 
 
 def test_a_label_of_weight_two_counts_as_two_labels_for_the_threshold():
@@ -78,7 +79,7 @@ def test_the_threshold_moves_little_where_a_score_does():
     first = np.random.default_rng(41_078).normal(size=40) + 1.2 * code
     levels = []
     for first[-1] in np.linspace(-2, 2, 201):
-        levels.append(choose(first, code).threshold / first.std())
+        levels.append(choose(first, code).prior_weight / first.std())
     assert np.abs(np.diff(levels)).max() < 0.1
 
 
@@ -98,7 +99,7 @@ def test_even_classes_and_a_given_eta_need_no_scores():
         raise AssertionError("scored without need")
 
     labels = labels_of(np.repeat([0, 1, 2], 10))
-    choice = select_for_classes(Scored(score_held_out), labels, eta=0.5, threshold="auto")
+    choice = select_for_classes(Scored(score_held_out), labels, eta=0.5, prior_weight="auto")
     assert choice.eta == 0.5
 
 
@@ -134,7 +135,7 @@ def test_a_threshold_that_is_given_is_not_moved_and_one_that_is_not_is_cut_at():
     y = np.full(graph.n_nodes, -1)
     y[:12] = [0, 1, 1] * 4
     free = StableHFSClassifier(tol=1e-12, random_state=1).fit(graph, y)
-    given = StableHFSClassifier(eta=free.eta_, threshold=free.threshold_, tol=1e-12)
+    given = StableHFSClassifier(eta=free.eta_, prior_weight=free.prior_weight_, tol=1e-12)
     given.fit(graph, y)
     assert given.cut_ == 0.0 != free.cut_
     np.testing.assert_allclose(free.scores_[:, 1], given.scores_[:, 1] - free.cut_, atol=1e-9)
@@ -190,7 +191,7 @@ def test_leave_one_out_to_few_digits_and_the_fit_that_goes_on_from_there():
     """Float32 and a tolerance of 1e-4 first; then the whole fit, by the dense reference."""
     graph, labeled = three_parts(30_517)
     targets = np.eye(3)[[0, 1, 2, 0, 1, 1]]
-    solver = LooSolver(graph, labeled, targets, tol=1e-10, random_state=7)
+    solver = LooSolver(graph, Problem(labeled, targets), tol=1e-10, random_state=7)
     exact = leave_one_out(graph, labeled, targets, 0.3)
     rough, fit = solver.loo(0.3 / 6), solver.fit(0.3 / 6)
     np.testing.assert_allclose(rough.scores, exact.scores, atol=0.02)
@@ -205,7 +206,8 @@ def test_the_smoother_of_few_labels_tells_that_of_another_eta(ratio):
     graph, labeled = random_graph(6_204, n_nodes=80, n_edges=200), np.arange(0, 60, 3)
     targets = np.eye(2)[np.arange(20) % 2]
     weight = np.random.default_rng(9_313).uniform(0.5, 2.0, size=20)
-    solver = LooSolver(graph, labeled, targets, sample_weight=weight, tol=1e-10, random_state=7)
+    labels = Problem(labeled, targets, weight)
+    solver = LooSolver(graph, labels, tol=1e-10, random_state=7)
     solver.loo(0.3 / 20)
     other = solver.loo(0.3 / 20 * ratio)
     exact = leave_one_out(graph, labeled, targets, 0.3 * ratio, sample_weight=weight)

@@ -56,15 +56,15 @@ def test_a_few_reads_give_the_decisions_of_the_whole_graph(blurred, n_labels):
     y = labels(n_labels, 1)
     exact = gs.StableHFSClassifier(random_state=7).fit(blurred, y).transduction_
     settings = {"n_edges": 6_000, "random_state": 7}
-    plain = gs.SparseHFSClassifier(**settings, label_share=0.0, passes=1).fit(blurred, y)
+    plain = gs.SparseHFSClassifier(**settings, priority_fraction=0.0, max_passes=1).fit(blurred, y)
     refined = gs.SparseHFSClassifier(**settings).fit(blurred, y)
     assert np.mean(plain.transduction_ == exact) < 0.9
     assert np.mean(refined.transduction_ == exact) > 0.99
-    assert np.count_nonzero(refined.transduction_ != exact) <= refined.n_undecided_
+    assert np.count_nonzero(refined.transduction_ != exact) <= refined.n_unstable_
     assert 2 <= refined.n_passes_ <= 4
     assert refined.n_edges_used_ <= 6_000
     assert plain.n_passes_ == 1
-    assert plain.n_undecided_ is None
+    assert plain.n_unstable_ is None
 
 
 def test_many_reads_give_its_scores():
@@ -77,17 +77,21 @@ def test_many_reads_give_its_scores():
     for n_edges in (120, 500):
         held = gs.sparsify(graph, n_edges=n_edges, random_state=7)
         refined = Refinement(
-            graph, held, graph.degrees(), labels_at, n_edges=graph.n_edges, random_state=7
+            graph,
+            held,
+            graph.degrees(),
+            labels_at,
+            alpha / 4,
+            n_edges=graph.n_edges,
+            random_state=7,
         )
-        for answers in (refined.smoothed, refined.preconditioned):
-            answers.fit(alpha / 4)
         for _ in range(25):
             refined.read()
         for answers in (refined.smoothed, refined.preconditioned):
             np.testing.assert_allclose(answers.fit(alpha / 4).centered, exact, atol=1e-7)
 
 
-def test_a_coarse_sparsifier_is_helped_by_its_smoothest_functions(monkeypatch):
+def test_a_coarse_sparsifier_is_helped_by_its_smoothest_functions():
     """Points of a strip, two edges a node: with them three reads leave a tenth of the error.
 
     The logarithm of the ratio is 2.5 with a standard deviation of 0.6 over 4 draws.
@@ -103,45 +107,28 @@ def test_a_coarse_sparsifier_is_helped_by_its_smoothest_functions(monkeypatch):
         exact = stable_scores(graph, nodes, labels_at.targets, 10 * eta).centered
         kept = gs.sparsify(graph, n_edges=2200, certify=False, random_state=seed)
         errors = []
-        for min_nodes in (1, 2000):  # of many nodes, H has to do without
-            monkeypatch.setattr("graphsqueak.ssl.refinement.LARGE_MIN_NODES", min_nodes)
+        for n_smooth in (0, 32):
             refined = Refinement(
                 graph,
                 kept,
                 graph.degrees(),
                 labels_at,
+                eta,
                 n_edges=graph.n_edges,
+                n_smooth=n_smooth,
                 random_state=seed,
             )
-            refined.smoothed.fit(eta)
-            for n_left in (2, 1, 0):
-                refined.read(n_left=n_left)
+            for is_last in (False, False, True):
+                refined.read(is_last=is_last)
             errors.append(np.linalg.norm(refined.smoothed.fit(eta).centered - exact))
         ratios.append(np.log(errors[0] / errors[1]))
     assert np.mean(ratios) > 2.5 - 6 * 0.6 / np.sqrt(3)
 
 
-@pytest.mark.parametrize("n_labels", [24, 120])
-def test_eta_of_many_nodes_is_chosen_before_the_other_reads(blurred, n_labels, monkeypatch):
-    """Decisions are still those of the whole graph."""
-    y = labels(n_labels, 1)
-    monkeypatch.setattr("graphsqueak.ssl.refinement.LARGE_MIN_NODES", N_NODES)
-    fixed = []
-    fix_eta = Refinement.fix_eta
-    monkeypatch.setattr(
-        Refinement, "fix_eta", lambda self, eta: (fixed.append(eta), fix_eta(self, eta))
-    )
-    clf = gs.SparseHFSClassifier(n_edges=6_000, passes=4, random_state=7).fit(blurred, y)
-    assert fixed == [clf.eta_]
-    settings = {"eta": clf.eta_, "threshold": clf.threshold_, "random_state": 7}
-    exact = gs.StableHFSClassifier(**settings).fit(blurred, y).transduction_
-    assert np.mean(clf.transduction_ == exact) > 0.99
-
-
 def test_reading_is_counted_and_a_pipe_is_read_once(blurred):
     y = labels(24, 2)
     source = Counted(blurred)
-    clf = gs.SparseHFSClassifier(n_edges=6_000, passes=3, random_state=7).fit(source, y)
+    clf = gs.SparseHFSClassifier(n_edges=6_000, max_passes=3, random_state=7).fit(source, y)
     assert clf.n_passes_ == source.n_reads == 3
     n_reads = source.n_reads
     sets = clf.prediction_sets(0.1)  # of the sparsifier, in which no label had a say
@@ -153,7 +140,7 @@ def test_reading_is_counted_and_a_pipe_is_read_once(blurred):
     clf = gs.SparseHFSClassifier(n_edges=6_000, random_state=7).fit(pipe, y)
     assert (clf.n_passes_, pipe.n_reads) == (1, 1)
     with pytest.raises(gs.InputError, match="a pipe can be read once"):
-        gs.SparseHFSClassifier(n_edges=6_000, passes=2).fit(pipe, y)
+        gs.SparseHFSClassifier(n_edges=6_000, max_passes=2).fit(pipe, y)
 
 
 def test_a_graph_that_changes_between_two_reads_is_noticed(blurred):
@@ -174,7 +161,7 @@ def test_pieces_and_nodes_that_no_label_reaches(blurred):
         exact = gs.StableHFSClassifier(random_state=7).fit(graph, y)
     with pytest.warns(UnreachedWarning, match="1 of 1201"):
         refined = gs.SparseHFSClassifier(n_edges=12_000, random_state=7).fit(graph, y)
-    assert (refined.reached_ == exact.reached_).all()
+    assert (refined.has_label_in_component_ == exact.has_label_in_component_).all()
     assert (refined.transduction_[n : 2 * n] == 0).all()
     assert np.mean(refined.transduction_ == exact.transduction_) > 0.99
 
@@ -193,8 +180,8 @@ def test_values_are_those_of_the_whole_graph(blurred):
     y[known] = TRUTH[known] + rng.normal(scale=0.1, size=60)
     exact = gs.StableHFSRegressor(random_state=7).fit(blurred, y)
     once, refined = (
-        gs.SparseHFSRegressor(n_edges=6_000, passes=passes, random_state=7).fit(blurred, y)
-        for passes in (1, "auto")
+        gs.SparseHFSRegressor(n_edges=6_000, max_passes=max_passes, random_state=7).fit(blurred, y)
+        for max_passes in (1, "auto")
     )
     assert refined.eta_ == pytest.approx(exact.eta_)
     spread = exact.transduction_.std()

@@ -31,7 +31,9 @@ def test_a_graph_that_fits_gives_the_answer_of_stable_hfs(share):
     graph, truth = two_blocks(62_209)
     y = hide(truth, [0, 7, 21, 33, 44, 51, 60, 77])
     exact = gs.StableHFSClassifier(random_state=7).fit(graph, y)
-    sparse = gs.SparseHFSClassifier(n_edges=10**6, label_share=share, random_state=7).fit(graph, y)
+    sparse = gs.SparseHFSClassifier(n_edges=10**6, priority_fraction=share, random_state=7).fit(
+        graph, y
+    )
     assert sparse.eta_ == exact.eta_
     np.testing.assert_allclose(sparse.scores_, exact.scores_, atol=1e-6)
 
@@ -39,8 +41,8 @@ def test_a_graph_that_fits_gives_the_answer_of_stable_hfs(share):
 def test_the_answer_does_not_depend_on_the_batches(dense):
     """Of one pass to the last bit; a product over all edges is rounded batch by batch."""
     y, graph = few(), dense.to_edge_list()
-    for passes, tol in ((1, 0.0), ("auto", 1e-6)):
-        clf = gs.SparseHFSClassifier(n_edges=2_000, passes=passes, random_state=7)
+    for max_passes, tol in ((1, 0.0), ("auto", 1e-6)):
+        clf = gs.SparseHFSClassifier(n_edges=2_000, max_passes=max_passes, random_state=7)
         one, whole = clf.fit(dense, y).scores_.copy(), clf.fit(graph, y).scores_
         np.testing.assert_allclose(one, whole, rtol=0, atol=tol)
 
@@ -63,7 +65,7 @@ def test_labels_by_id_of_a_file(tmp_path):
     gs.write_edges(EdgeList(tail=graph.tail, head=graph.head, ids=names, n_nodes=80), path)
     known = {f"n{i}": "low" if truth[i] == 0 else "high" for i in (0, 7, 21, 33, 44, 51, 60, 77)}
     for share in ("auto", 0.5):
-        clf = gs.SparseHFSClassifier(n_edges=400, label_share=share, random_state=7)
+        clf = gs.SparseHFSClassifier(n_edges=400, priority_fraction=share, random_state=7)
         clf.fit(gs.read_edges(path), known)
         right = [
             (truth[int(name[1:])] == 0) == (label == "low")
@@ -90,7 +92,7 @@ def test_labels_may_come_late_and_change(dense):
         assert np.mean((answer == TRUTH)[unlabeled]) > 0.55
     swapped = np.where(y == -1, -1, (y + 1) % 3)
     np.testing.assert_array_equal(clf.relabel(swapped).predict(), (late + 1) % 3)
-    with pytest.warns(LateLabelsWarning, match="1 labels came after"):
+    with pytest.warns(LateLabelsWarning, match="1 labels were given after"):
         clf.relabel({200: 0, 0: 0, 7: 1, 14: 2})
 
 
@@ -106,7 +108,7 @@ def test_components_without_a_label_stay_unknown():
     far = EdgeList(tail=[0, 1, 2, 4], head=[1, 2, 0, 5], n_nodes=6)
     with pytest.warns(UnreachedWarning, match="3 of 6"):
         clf = gs.SparseHFSClassifier(n_edges=100).fit(far, [0, -1, 1, -1, -1, -1])
-    assert clf.reached_.tolist() == [True, True, True, False, False, False]
+    assert clf.has_label_in_component_.tolist() == [True, True, True, False, False, False]
 
 
 def test_regression_on_a_sparsifier_is_close_to_the_exact_one(dense):

@@ -1,9 +1,10 @@
-"""Poisson learning [CCTS20]: labels as sources and sinks of a flow.
+"""Poisson learning [CCTS20]: labels are sources and sinks of a flow.
 
     L u = sum over labeled i of (y_i - ybar) e_i,       D-weighted mean of u zero,
 
-a column per class, ybar the mean label; every component by itself. No label is a boundary value, so
-that a single label a class does not make a spike; with many labels Stable-HFS uses them better.
+with a column per class, and ybar the mean label, in each component separately. No label is a
+boundary value, so that a single label per class does not give a spike. With many labels Stable-HFS
+is more accurate.
 
 References
 ----------
@@ -12,10 +13,10 @@ References
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
-from graphsqueak.randomness import RandomState
 from graphsqueak.solvers import LaplacianSolver
 from graphsqueak.solvers.components import component_sums
 from graphsqueak.ssl.base import GraphClassifier
@@ -25,30 +26,33 @@ from graphsqueak.ssl.stable import label_means, labeled_components
 __all__ = ["PoissonClassifier"]
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class PoissonClassifier(GraphClassifier):
-    """Poisson learning, a baseline for very few labels [CCTS20].
+    """Baseline classifier for very few labels per class (Poisson learning).
+
+    Use it to compare with Stable-HFS if there are one to five labels per class.
 
     Parameters
     ----------
     class_sizes : None, "labels", "auto" or mapping from classes to sizes
-        Sizes that the classes are to have, as of `StableHFSClassifier`.
+        Sizes that the predicted classes have, as in `StableHFSClassifier`.
     unknown : "prior" or a label
-        Prediction where no label reaches: the most frequent class, or for example -1.
+        Prediction in components without a label: the most frequent class, or for example -1.
     affinity : {"precomputed", "knn"}
-        "precomputed" takes graphs, "knn" points, which it joins to their nearest.
+        Whether X is a graph in any form that graphsqueak reads, or an array of points.
     n_neighbors : int
-        How many those are.
+        Number of nearest neighbors that each point is joined to.
     metric : str
-        By which distance, a name of scikit-learn.
+        Distance of points, by its name in scikit-learn.
     tol : float
         Relative residual of the solve.
     random_state : int, Generator or None
-        Seeds the solver.
+        Seed of the solver.
 
     Attributes
     ----------
-    transduction_, label_distributions_, scores_, reached_, classes_, ids_
-        As of `HFSClassifier`.
+    transduction_, label_distributions_, scores_, has_label_in_component_, classes_, ids_
+        As in `HFSClassifier`.
 
     Examples
     --------
@@ -57,36 +61,28 @@ class PoissonClassifier(GraphClassifier):
     array(['a', 'b'], dtype='<U21')
     """
 
-    def __init__(
-        self,
-        *,
-        class_sizes: str | Mapping | None = None,
-        unknown: object = "prior",
-        affinity: str = "precomputed",
-        n_neighbors: int = 10,
-        metric: str = "euclidean",
-        tol: float = 1e-6,
-        random_state: RandomState = None,
-    ) -> None:
-        self.class_sizes, self.unknown = class_sizes, unknown
-        self.affinity, self.n_neighbors, self.metric = affinity, n_neighbors, metric
-        self.tol, self.random_state = tol, random_state
+    class_sizes: str | Mapping | None = None
+    tol: float = 1e-6
 
     def _scores(self, graph, labels):
-        component, targets, degrees = graph.components(), labels.one_hot(), graph.degrees()
+        component = graph.components()
+        targets = labels.one_hot()
+        degrees = graph.degrees()[:, None]
         mean = label_means(targets, labels.nodes, component)
-        reached = labeled_components(component, labels.nodes)[component]
+        has_label = labeled_components(component, labels.nodes)[component]
         sources = np.zeros((graph.n_nodes, labels.classes.size))
         sources[labels.nodes] = targets - mean[component[labels.nodes]]
         solver = LaplacianSolver(graph, tol=self.tol, random_state=self.random_state)
         scores = solver.solve(solver.centered(sources))
-        total = component_sums(component, len(mean), degrees[:, None] * scores)
-        volume = component_sums(component, len(mean), degrees[:, None])
+        # Weighted by degrees, the mean over each component is zero.
+        total = component_sums(component, len(mean), degrees * scores)
+        volume = component_sums(component, len(mean), degrees)
         scores -= (total / np.where(volume > 0, volume, 1.0))[component]
-        pure = reached & (mean.max(axis=1) == 1.0)[component]
-        scores[pure] = (mean - 1 / labels.classes.size)[component[pure]]
-        scores[~reached] = 0.0
+        # The labels of one class alone give no flow: the prior decides.
+        has_one_class = has_label & (mean.max(axis=1) == 1.0)[component]
+        scores[has_one_class] = (mean - 1 / labels.classes.size)[component[has_one_class]]
+        scores[~has_label] = 0.0
         if self.class_sizes is not None:
-            shares = class_shares(self.class_sizes, labels, scores[reached])
-            scores[reached] = meet_sizes(scores[reached], shares)
-        return scores - scores.mean(axis=1, keepdims=True), reached
+            sizes = class_shares(self.class_sizes, labels, scores[has_label])
+            scores[has_label] = meet_sizes(scores[has_label], sizes)
+        return scores - scores.mean(axis=1, keepdims=True), has_label

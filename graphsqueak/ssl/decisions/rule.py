@@ -73,7 +73,7 @@ class DecisionRule:
             Scores to calibrate by, and their classes. Default: those of the selection.
         """
         n_classes = labels.classes.size
-        threshold = selection.threshold
+        threshold = selection.prior_weight
         prior = np.bincount(labels.code, labels.sample_weight, n_classes)
         prior = prior / prior.sum() - 1 / n_classes
         scores = add_prior(fit, threshold)

@@ -1,1 +1,1 @@
-"""Labels hidden from a model, to see how well it answers without them."""
+"""Cross-validation on graphs with scikit-learn: labels are hidden, the graph stays whole."""

@@ -1,4 +1,8 @@
-"""Some nodes of a graph that stays whole, for scikit-learn's tools, which pick rows of X."""
+"""Nodes of a graph as samples, for the tools of scikit-learn that select rows of X.
+
+Selected rows of an adjacency matrix lose their edges to other rows. A `GraphNodes` keeps the whole
+graph, and selects nodes.
+"""
 
 import copy
 from typing import Any
@@ -14,17 +18,17 @@ __all__ = ["GraphNodes", "cut_error"]
 
 
 class GraphNodes:
-    """The nodes of a graph as samples: a row per node, of which one may pick some.
+    """The nodes of a graph as samples, a row per node.
 
-    scikit-learn's `cross_val_score`, `GridSearchCV` and `learning_curve` pick rows of X and of y.
-    Picked from an adjacency matrix these lose their edges; picked from here they are nodes of the
-    same, whole graph. A classifier that is fitted to some nodes and their labels learns on the
-    whole graph from these labels alone, and answers for those that `predict` is given.
+    Use it as the X of scikit-learn's `cross_val_score`, `GridSearchCV` and `learning_curve`, which
+    select rows of X and of y. The selected rows are nodes of the same, whole graph. A classifier
+    that is fitted to some nodes and their labels uses the whole graph and these labels only, and
+    predicts the nodes that are passed to `predict`.
 
     Parameters
     ----------
     graph : any graph that `sparsify` takes
-        Held in memory, since it is fitted to again and again.
+        Loaded into memory, since models are fitted to it many times.
     nodes : array of int, optional
         Numbers of the nodes. Default: all.
 
@@ -33,8 +37,8 @@ class GraphNodes:
     graph : EdgeList
     nodes : ndarray
     ids : ndarray
-        Ids of these nodes. A Series `y` that scikit-learn picks rows of has this index:
-        `labels.reindex(nodes.ids)`. An array goes by position, under the rule of
+        Ids of these nodes. If `y` is a Series, its index must be the ids in this order:
+        `labels.reindex(nodes.ids)`. An array is matched by position, by the rule of
         `graphsqueak.ssl.alignment`.
     shape : tuple of one int
 
@@ -63,24 +67,24 @@ class GraphNodes:
     def __len__(self) -> int:
         return self.nodes.size
 
-    def __getitem__(self, picked: Any) -> "GraphNodes":
-        """Those nodes of the same graph."""
-        some = copy.copy(self)
-        some.nodes = np.atleast_1d(self.nodes[picked])
-        some.shape = some.nodes.shape
-        return some
+    def __getitem__(self, rows: Any) -> "GraphNodes":
+        """Return the selected nodes of the same graph."""
+        selected = copy.copy(self)
+        selected.nodes = np.atleast_1d(self.nodes[rows])
+        selected.shape = selected.nodes.shape
+        return selected
 
     def __repr__(self) -> str:
         return f"<{self.nodes.size} nodes of {self.graph!r}>"
 
     def values(self, given: Any, name: str = "y") -> np.ndarray:
-        """Values for these nodes, in their order.
+        """Return values for these nodes, in their order.
 
         Parameters
         ----------
-        given : array, or Series or table that lists the ids of these nodes in their order
+        given : array, or Series or table with the ids of these nodes in their order
         name : str
-            What the user calls them, for messages.
+            Name of the argument, for messages.
         """
         names, values = split_by_id(given, name)
         if names is None and not self.graph.has_explicit_order:
@@ -89,25 +93,26 @@ class GraphNodes:
             raise InputError(f"{name} has shape ({len(values)},) for {self.nodes.size} nodes")
         if names is not None and names != self.ids.tolist():
             raise InputError(
-                f"{name} lists other nodes than X, or in another order, and scikit-learn picks "
+                f"{name} lists other nodes than X, or in another order, and scikit-learn selects "
                 f"rows of both; pass {name}.reindex(X.ids), with X = GraphNodes(graph)"
             )
         return values
 
     def by_id(self, given: Any, name: str = "y") -> dict:
-        """Values for these nodes, as a mapping from their ids.
+        """Return values for these nodes, as a mapping from their ids.
 
         Parameters
         ----------
         given, name
-            As of `values`.
+            As in `values`.
         """
-        values = np.ma.asarray(self.values(given, name)).tolist()  # None for a masked entry
+        # Masked entries become None.
+        values = np.ma.asarray(self.values(given, name)).tolist()
         return dict(zip(self.ids.tolist(), values, strict=True))
 
 
 def cut_error(shape: tuple) -> InputError:
-    """What to say of rows cut out of an adjacency matrix: what to do instead."""
+    """Return the error for rows that were selected from an adjacency matrix."""
     return InputError(
         f"X has shape {shape}, and an adjacency matrix is square. If cross-validation cut it: "
         "without their rows nodes lose their edges; hide labels instead, by "

@@ -1,8 +1,8 @@
-"""Folds of labels: a part of them is hidden, and the graph stays whole.
+"""Cross-validation folds on a graph: labels are hidden, the graph stays whole.
 
-Cross-validation elsewhere cuts rows out of a matrix. Rows of an adjacency matrix are nodes, and
-without them their edges are lost too: what is measured then is another, sparser graph. Here every
-fold sees all nodes and all edges, and only the labels of its test nodes are hidden.
+scikit-learn's splitters select rows of a matrix. Without some rows of an adjacency matrix, their
+edges are missing as well, so that the score is that of a sparser graph. Here every fold has all
+nodes and all edges, and only the labels of its test nodes are hidden.
 """
 
 from collections.abc import Iterator, Mapping
@@ -24,21 +24,21 @@ __all__ = ["GraphSplit"]
 
 
 class GraphSplit(BaseCrossValidator):
-    """Split the labeled nodes of a graph into folds; nodes without a label are in none.
+    """Cross-validation splitter of the labeled nodes of a graph.
 
-    It is the `cv` of scikit-learn's `cross_val_score`, `GridSearchCV` and their kin, where X is
-    `GraphNodes(graph)`: they pick labels by node then, and leave the graph whole.
+    Use it as the `cv` of scikit-learn's `cross_val_score` or `GridSearchCV`, with
+    `GraphNodes(graph)` as X. Nodes without a label are in no fold.
 
     Parameters
     ----------
     n_splits : int
-        Folds, at least 2.
+        Number of folds, at least 2.
     stratify : bool
-        Whether every fold has about the same share of each class, or, of values to regress on,
-        some of each size. A class with a single label is in all training sets and never tested,
-        since a model that has not met a class cannot answer with it.
+        Whether every fold has about the same fraction of each class, or, for regression, similar
+        values. A class with a single label is in all training sets and in no test set, since a
+        model cannot predict a class that it was not fitted to.
     random_state : int, Generator or None
-        Seeds the order in which labels are dealt out.
+        Seed of the assignment of labels to folds.
 
     Examples
     --------
@@ -52,16 +52,18 @@ class GraphSplit(BaseCrossValidator):
     def __init__(
         self, n_splits: int = 5, *, stratify: bool = True, random_state: RandomState = None
     ) -> None:
-        self.n_splits, self.stratify, self.random_state = n_splits, stratify, random_state
+        self.n_splits = n_splits
+        self.stratify = stratify
+        self.random_state = random_state
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
-        """Number of folds; the arguments are not looked at."""
+        """Return the number of folds; the arguments are ignored."""
         return check_count("n_splits", self.n_splits, least=2)
 
     def split(
         self, X: Any, y: ArrayLike | Mapping | None = None, groups: Any = None
     ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield the nodes that train and the nodes that test, fold by fold.
+        """Yield the training nodes and the test nodes of each fold.
 
         Parameters
         ----------
@@ -69,8 +71,8 @@ class GraphSplit(BaseCrossValidator):
             Needed if y is a mapping: the graph whose nodes it labels. Nodes are numbered as
             `graphsqueak.ssl.alignment` describes.
         y : array of shape (n_nodes,), or mapping from node ids to labels
-            -1 (or NaN, None, "") where there is no label; if y holds fractions, which are values to
-            regress on, NaN. Without a graph, and with `GraphNodes`, a Series goes by position.
+            -1 (or NaN, None, "") where there is no label; NaN if y has fractions, which are values
+            of regression. Without a graph, and with `GraphNodes`, a Series is matched by position.
         groups : None
             Not used.
         """
@@ -79,6 +81,8 @@ class GraphSplit(BaseCrossValidator):
         rng = np.random.default_rng(self.random_state)
         order = rng.permutation(nodes.size)
         if self.stratify:
+            # Consecutive labels are of the same class, or of similar values, and go to different
+            # folds.
             order = order[np.argsort(values[order], kind="stable")]
             if values.dtype.kind == "i":
                 order = order[np.bincount(values)[values[order]] > 1]
@@ -95,12 +99,13 @@ class GraphSplit(BaseCrossValidator):
 
 
 def _labeled(y, X):
-    """The labeled nodes, ascending, and their classes as numbers, or their values."""
+    """Return the labeled nodes, ascending, and the numbers of their classes or their values."""
     if y is None:
         raise InputError("GraphSplit needs y: a label per node, -1 where there is none")
     names, values = split_by_id(y)
-    picks_rows = X is None or hasattr(X, "shape")  # scikit-learn's tools pick rows of X and of y
-    if names is not None and not (is_series(y) and picks_rows):
+    # The tools of scikit-learn select rows of X and of y.
+    selects_rows = X is None or hasattr(X, "shape")
+    if names is not None and not (is_series(y) and selects_rows):
         if X is None:
             raise InputError(
                 "labels by id need the graph: give split(graph, y) the graph, or y as an array"

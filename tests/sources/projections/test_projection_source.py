@@ -155,10 +155,10 @@ def test_labels_are_those_of_the_whole_graph_where_all_that_was_drawn_is_kept():
         reference.shared_attributes(entity, attribute, weight, n_entities, "size")
     )
     known = {node: int(node % 2) for node in range(0, 40, 3)}
-    settings = {"eta": 0.05, "threshold": 0.0, "random_state": 7}
+    settings = {"eta": 0.05, "prior_weight": 0.0, "random_state": 7}
     exact = gs.StableHFSClassifier(**settings).fit(graph, known)
     pairs = read(lines, clique_degree=2, random_state=5)
-    found = gs.SparseHFSClassifier(n_edges=10**6, passes=12, **settings).fit(pairs, known)
+    found = gs.SparseHFSClassifier(n_edges=10**6, max_passes=12, **settings).fit(pairs, known)
     assert found.n_passes_ > 1
     order = np.argsort(found.ids_)
     np.testing.assert_allclose(found.scores_[order], exact.scores_, atol=1e-4)

@@ -99,12 +99,12 @@ def test_sparsifiers_pieces_and_the_sizes_of_the_labels():
     y = hide(truth, np.random.default_rng(3).choice(600, 60, replace=False))
     share = np.bincount(y[y >= 0]) / 60
     for decision in ("sizes", "cut"):
-        for passes in (1, "auto"):
+        for max_passes in (1, "auto"):
             model = gs.SparseHFSClassifier(
                 n_edges=5000,
                 class_sizes="labels",
                 decision=decision,
-                passes=passes,
+                max_passes=max_passes,
                 random_state=7,
             )
             found = np.bincount(model.fit(graph, y).transduction_) / 600
@@ -114,7 +114,7 @@ def test_sparsifiers_pieces_and_the_sizes_of_the_labels():
     y = np.full(26, -1)
     y[labeled] = np.arange(6) % 2
     model = gs.StableHFSClassifier(decision="cut").fit(parts, y)
-    assert model.reached_.sum() == 21
+    assert model.has_label_in_component_.sum() == 21
     assert np.isfinite(model.scores_).all()
 
 
@@ -132,7 +132,7 @@ def test_poisson_solves_its_equation():
     graph, truth = uneven_blocks(50_021, 0.6)
     y = hide(truth, np.random.default_rng(3).choice(600, 20, replace=False))
     model = gs.PoissonClassifier(tol=1e-10).fit(graph, y)
-    reached = model.reached_
+    reached = model.has_label_in_component_
     adjacency, degrees = graph.to_scipy(), graph.degrees()
     flow = (degrees[:, None] * model.scores_ - adjacency @ model.scores_)[:, 0]
     known = y >= 0

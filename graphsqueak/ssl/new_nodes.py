@@ -1,0 +1,106 @@
+"""Predictions for nodes that were not in the graph when an estimator was fitted.
+
+A new node x with edges of weight w_xj to known nodes j gets the harmonic extension of their values,
+
+    f_x = sum_j w_xj f_j / sum_j w_xj,
+
+over the neighbors j that lie in a component with a label. It is exact if x has no influence on the
+other nodes, and takes no solve.
+"""
+
+import numpy as np
+import scipy.sparse
+
+from graphsqueak.errors import InputError
+from graphsqueak.graph.id_arrays import as_object_array
+from graphsqueak.nodes.numbering import make_node_finder
+
+__all__ = ["extend_to_new_nodes", "read_links"]
+
+
+def read_links(links, nodes):
+    """Return the weights between new nodes (rows) and the nodes of a graph (columns).
+
+    Parameters
+    ----------
+    links : array or sparse matrix (n_new, n_nodes), or triples (new node, known id, weight)
+        The weight of a triple is optional, 1 by default.
+    nodes : EdgeList
+        Its nodes are the known ones; its edges are not used.
+
+    Examples
+    --------
+    >>> from graphsqueak.graph import EdgeList
+    >>> path = EdgeList.from_pairs([("ann", "bob"), ("bob", "cy")])
+    >>> read_links([("dan", "cy"), ("dan", "ann", 2.0)], path).toarray()
+    array([[2., 0., 1.]])
+    """
+    if scipy.sparse.issparse(links) or isinstance(links, np.ndarray):
+        links = _check_matrix(links, nodes)
+    else:
+        links = _matrix_of_triples(links, nodes)
+    if links.nnz and not (links.data >= 0).all():
+        raise InputError("links to new nodes are similarities; remove negative weights")
+    return links
+
+
+def extend_to_new_nodes(links, values, has_label):
+    """Return the harmonic extension of `values` (n_nodes, C), and which new nodes have one.
+
+    Parameters
+    ----------
+    links : sparse array, shape (n_new, n_nodes)
+    values : array, shape (n_nodes, C)
+    has_label : array of bool, shape (n_nodes,)
+        Which known nodes count as neighbors.
+
+    Examples
+    --------
+    >>> links = scipy.sparse.csr_array([[1.0, 3.0, 0.0], [0.0, 0.0, 1.0]])
+    >>> values = np.array([[4.0], [8.0], [0.0]])
+    >>> extend_to_new_nodes(links, values, np.array([True, True, False]))
+    (array([[7.],
+           [0.]]), array([ True, False]))
+    """
+    links = links @ scipy.sparse.diags_array(has_label.astype(np.float64))
+    total = np.asarray(links.sum(axis=1)).ravel()
+    mean = (links @ values) / np.where(total > 0, total, 1.0)[:, None]
+    return mean, total > 0
+
+
+def _check_matrix(links, nodes):
+    if links.ndim != 2:
+        raise _unusable_links()
+    if not nodes.has_explicit_order:
+        raise InputError(
+            f"the columns of links do not say which nodes of the graph (one is "
+            f"{nodes.ids[:1].tolist()[0]!r}) they are about; pass triples "
+            "(new node, known id, weight)"
+        )
+    if links.shape[1] != nodes.n_nodes:
+        raise InputError(f"links have {links.shape[1]} columns for {nodes.n_nodes} nodes")
+    return scipy.sparse.csr_array(links).astype(np.float64)
+
+
+def _matrix_of_triples(triples, nodes):
+    triples = list(triples)
+    if not all(isinstance(row, tuple | list) and len(row) in (2, 3) for row in triples):
+        raise _unusable_links()
+    known = as_object_array([row[1] for row in triples])
+    columns = make_node_finder(nodes.ids.astype(object), nodes.n_nodes)(known)
+    if (columns < 0).any():
+        absent = known[int(np.argmin(columns))]
+        raise InputError(f"a new node is joined to {absent!r}, which is not in the graph")
+    row_of_new: dict = {}
+    rows = [row_of_new.setdefault(row[0], len(row_of_new)) for row in triples]
+    weights = [float(row[2]) if len(row) == 3 else 1.0 for row in triples]
+    shape = (len(row_of_new), nodes.n_nodes)
+    return scipy.sparse.coo_array((weights, (rows, columns)), shape=shape).tocsr()
+
+
+def _unusable_links():
+    return InputError(
+        "new nodes are described by a matrix of weights, a row per new and a column per known "
+        "node, or by triples (new node, known id, weight); for nodes of the graph itself, take "
+        "them from predict() without an argument, in the order of ids_"
+    )
