@@ -24,7 +24,7 @@ from graphsqueak.sources.graph_like import GraphLike, as_edge_list
 from graphsqueak.sources.neighbors.weights import link_weights, neighbor_graph
 from graphsqueak.ssl.alignment import values_of_rows
 from graphsqueak.ssl.conformal import assign_folds, conformal_sets, refit_without_folds
-from graphsqueak.ssl.decisions.calibration import sigmoid_shares
+from graphsqueak.ssl.decisions.calibration import sigmoid_probabilities
 from graphsqueak.ssl.decisions.homophily import measure_homophily, warn_of_homophily
 from graphsqueak.ssl.decisions.label_weights import node_weights
 from graphsqueak.ssl.labels import class_labels
@@ -247,7 +247,7 @@ class GraphClassifier(ClassifierMixin, GraphEstimator):
     def _distributions(self, scores, reached):
         """Return class probabilities: calibrated, or shares of the clipped scores."""
         if self._curves is not None:
-            shares = sigmoid_shares(scores, self._curves)
+            shares = sigmoid_probabilities(scores, self._curves)
         else:
             shares = np.clip(scores + 1 / scores.shape[1], 0.0, None)
             shares /= shares.sum(axis=1, keepdims=True)
@@ -257,7 +257,7 @@ class GraphClassifier(ClassifierMixin, GraphEstimator):
     def _decide(self, scores, reached):
         """Return the class of the largest score, and `unknown` where there is no label."""
         if self._curves is not None:
-            scores = sigmoid_shares(scores, self._curves)
+            scores = sigmoid_probabilities(scores, self._curves)
         decided = self.classes_[scores.argmax(axis=1)]
         if reached.all():
             return decided

@@ -19,7 +19,7 @@ from graphsqueak.randomness import RandomState
 from graphsqueak.solvers import LaplacianSolver
 from graphsqueak.solvers.components import component_sums
 from graphsqueak.ssl.base import GraphClassifier
-from graphsqueak.ssl.decisions.class_sizes import class_shares, meet_sizes
+from graphsqueak.ssl.decisions.class_sizes import class_fractions, meet_sizes
 from graphsqueak.ssl.stable import label_means, labeled_components
 
 __all__ = ["PoissonClassifier"]
@@ -87,6 +87,6 @@ class PoissonClassifier(GraphClassifier):
         scores[pure] = (mean - 1 / labels.classes.size)[component[pure]]
         scores[~reached] = 0.0
         if self.class_sizes is not None:
-            shares = class_shares(self.class_sizes, labels, scores[reached])
+            shares = class_fractions(self.class_sizes, labels, scores[reached])
             scores[reached] = meet_sizes(scores[reached], shares)
         return scores - scores.mean(axis=1, keepdims=True), reached

@@ -17,7 +17,7 @@ import numpy as np
 from graphsqueak.errors import InputError, Parameter
 from graphsqueak.randomness import RandomState
 from graphsqueak.ssl.decisions.calibration import fit_sigmoids
-from graphsqueak.ssl.decisions.class_sizes import class_shares, cut_scores, meet_sizes
+from graphsqueak.ssl.decisions.class_sizes import class_fractions, cut_scores, meet_sizes
 from graphsqueak.ssl.decisions.thresholds import low_density_threshold
 from graphsqueak.validation import check_choice
 
@@ -111,7 +111,7 @@ class DecisionRule:
                 " only; set one of them",
             )
         sizes = "auto" if self.class_sizes is None else self.class_sizes
-        shares = class_shares(sizes, labels, scores[reached])
+        shares = class_fractions(sizes, labels, scores[reached])
         sized = scores.copy()
         sized[reached] = meet_sizes(scores[reached], shares)
         if self.decision == "cut":
