@@ -154,7 +154,7 @@ def label(
     recent = _recent(source, model, reading, {"window": window, "half_life": half_life})
     if sets is not None:
         _check_sets(sets, given)
-    ways: dict[str, Any] = {"top": top, "threshold": threshold, "recall": recall}
+    ways: dict[str, Any] = {"top": top, "min_score": threshold, "recall": recall}
     if positive is None and ways != dict.fromkeys(ways):
         raise InputError("--top, --threshold and --recall need --positive, the class to look for")
     if positive is not None and positive not in set(map(str, given.values())):

@@ -43,7 +43,13 @@ from graphsqueak.ssl.model_selection import MIN_LOO_LABELS
 
 __all__ = ["Homophily", "HomophilyWarning", "measure_homophily", "warn_of_homophily"]
 
+# A warning needs a homophily, and a standard error, below this. On 432 block models of 500 nodes it
+# is raised for 83 % without homophily, and for none at 0.6 (halved: 60 % and 0 %; doubled: 97 % and
+# 8 %).
 LOW_HOMOPHILY = 0.2
+# There is no warning if left-out scores correlate with the classes by this many standard deviations.
+# On the same graphs, 9 % of the fits that gain 5 points over the largest class raise it (halved:
+# 3 %, doubled: 12 %), and 83 % of those without homophily (79 %, 83 %).
 CLEAR_SKILL = 4.0
 
 
