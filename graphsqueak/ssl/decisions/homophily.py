@@ -47,9 +47,9 @@ __all__ = ["Homophily", "HomophilyWarning", "measure_homophily", "warn_of_homoph
 # is raised for 83 % without homophily, and for none at 0.6 (halved: 60 % and 0 %; doubled: 97 % and
 # 8 %).
 LOW_HOMOPHILY = 0.2
-# There is no warning if left-out scores correlate with the classes by this many standard deviations.
-# On the same graphs, 9 % of the fits that gain 5 points over the largest class raise it (halved:
-# 3 %, doubled: 12 %), and 83 % of those without homophily (79 %, 83 %).
+# It is not raised if left-out scores correlate with the classes by this many standard deviations.
+# On the same graphs, it is raised for 9 % of the fits that gain 5 points over the largest class
+# (halved: 3 %, doubled: 12 %), and for 83 % of those without homophily (79 %, 83 %).
 CLEAR_SKILL = 4.0
 
 
