@@ -310,7 +310,7 @@ class StableHFSClassifier(GraphClassifier):
         It holds with probability 0.95 if the labeled nodes were drawn at random, and is about the
         scores before threshold and cut, plus the class's share of the labels, clipped to [0, 1].
         Where the graph is not connected, or was itself sampled by the labels, nothing is promised,
-        and `promise` says so. Computed when asked for, with lambda_2 and diag(L^+) of the graph
+        and `statement` says so. Computed when asked for, with lambda_2 and diag(L^+) of the graph
         that was labeled (see `graphsqueak.ssl.bounds`).
         """
         self._check_fitted()
