@@ -154,7 +154,7 @@ def rare_classes():
         results[name] = classified(model.fit(graph, y))
         for option in ({}, {"top": 10}, {"min_score": 0.3}, {"recall": 0.5}):
             _, flagged, report = find_positives(model, 1, known=known, truth=by_id, **option)
-            label = "".join(f"_{key}" for key in option).replace("min_score", "threshold")
+            label = "".join(f"_{key}" for key in option)
             numbers = [value for value in report.values() if isinstance(value, int | float)]
             results[name][f"flagged{label}"] = np.flatnonzero(flagged)
             results[name][f"report{label}"] = np.array(numbers, dtype=float)
