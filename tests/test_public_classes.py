@@ -177,7 +177,7 @@ def classifiers(folder):
         estimator = cls(LogisticRegression(), hops=1, n_folds=2, random_state=3)
         yield estimator
         yield clone(estimator).fit(graph(), classes, points(40))
-    yield ssl.NeighborMeans(hops=1, spreads=False).fit(points(40), graph=graph())
+    yield ssl.NeighborMeans(hops=1, deviations=False).fit(points(40), graph=graph())
     yield gs.SpamFilter(n_neighbors=3)
 
 

@@ -367,7 +367,7 @@ def _output_columns(model, labeled, label_table, *, detection, prediction_sets, 
             known=label_table.given,
             truth=label_table.truth,
             top=detection.top,
-            threshold=detection.min_score,
+            min_score=detection.min_score,
             recall=detection.recall,
         )
         columns["score"] = score

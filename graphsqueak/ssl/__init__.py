@@ -28,8 +28,8 @@ __all__, __getattr__, __dir__ = lazy_names(
         "SubsampledHFSClassifier": "baselines.nearest",
         "UnreachedWarning": "base",
         "cross_validate": "evaluation.cross_validation",
+        "detection_report": "evaluation.detection",
         "find_positives": "evaluation.detection",
         "flag_positives": "evaluation.detection",
-        "judge_positives": "evaluation.detection",
     },
 )

@@ -10,9 +10,9 @@ from graphsqueak.ssl.bounds import Bound as Bound
 from graphsqueak.ssl.decisions.calibration import CalibrationWarning as CalibrationWarning
 from graphsqueak.ssl.decisions.homophily import HomophilyWarning as HomophilyWarning
 from graphsqueak.ssl.evaluation.cross_validation import cross_validate as cross_validate
+from graphsqueak.ssl.evaluation.detection import detection_report as detection_report
 from graphsqueak.ssl.evaluation.detection import find_positives as find_positives
 from graphsqueak.ssl.evaluation.detection import flag_positives as flag_positives
-from graphsqueak.ssl.evaluation.detection import judge_positives as judge_positives
 from graphsqueak.ssl.features.correct_and_smooth import CorrectAndSmooth as CorrectAndSmooth
 from graphsqueak.ssl.features.neighbor_means import NeighborMeans as NeighborMeans
 from graphsqueak.ssl.features.smoothed import Smoothed as Smoothed
@@ -50,7 +50,7 @@ __all__ = [
     "SubsampledHFSClassifier",
     "UnreachedWarning",
     "cross_validate",
+    "detection_report",
     "find_positives",
     "flag_positives",
-    "judge_positives",
 ]

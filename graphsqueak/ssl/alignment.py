@@ -1,27 +1,29 @@
-"""Match values that a user gives per node (labels, weights, truth) to the nodes of a graph.
+"""Match values that are given per node (labels, weights, truth) to the nodes of a graph.
 
-There is one rule for all estimators, functions and results:
+All estimators, functions and results follow one rule:
 
 * A mapping, a pandas Series or a table with the columns node and label is matched **by node id**.
   The index of a Series holds the ids, also if it is 0, ..., n - 1.
-* An array or a list is matched **by position**, and only if position i can mean one node alone:
-  the ids are exactly 0, ..., n - 1 (position i is the node with id i, in whatever order the
-  nodes appear); or the nodes have no ids (a scipy matrix, points); or the caller listed the nodes
-  (`EdgeList(..., ids=ids)`: position i is the node ids[i]). Otherwise it is an InputError.
+* An array or a list is matched **by position**, if position i is unambiguous: the ids are exactly
+  0, ..., n - 1 (position i is the node with id i, in any order of the nodes); or the nodes have no
+  ids (a scipy matrix, points); or the caller listed the nodes (`EdgeList(..., ids=ids)`: position i
+  is the node ids[i]). Otherwise it is an `InputError`.
 * Results are arrays in the same order: entry i is about the node with id i if the ids are exactly
-  0, ..., n - 1. Otherwise it is about `ids_[i]`.
+  0, ..., n - 1, and about `ids_[i]` otherwise.
 
-Estimators renumber a graph by `EdgeList.in_id_order` before they use it. The rule then reads: an
-array goes by node number if `EdgeList.has_explicit_order`. The range of the integer ids of a stream
-is known only at its end: an array goes by id meanwhile, and `locate` checks the range.
+Estimators renumber a graph by `EdgeList.in_id_order` before they use it, after which an array is
+matched by node number if `EdgeList.has_explicit_order`. The range of the integer ids of a stream is
+known only at its end. Meanwhile an array is matched by id, and `NodeValues.locate` checks the
+range.
 
-Points are rows, as in scikit-learn: values by id go by the index of the data frame of points. If
-the points are an array, ids are row numbers, and a Series with an entry per row goes by position
-(`values_of_rows`).
+Points are rows, as in scikit-learn (`values_of_rows`): values by id are matched to the index of a
+data frame of points. If the points are an array, ids are row numbers, and a Series with one entry
+per row is matched by position.
 """
 
 import warnings
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -48,19 +50,25 @@ __all__ = [
 
 
 class AbsentLabelsWarning(UserWarning):
-    """Some labeled nodes (`names`) are not in the graph: they have no edge, or are misspelled."""
+    """Some labeled nodes are not in the graph: they have no edge, or are misspelled.
+
+    Attributes
+    ----------
+    names : list
+        Their ids.
+    """
 
     def __init__(self, names: list):
         self.names = names
-        few = f"{len(names):,} labeled nodes, such as" if len(names) > 1 else "1 labeled node,"
+        nodes = f"{len(names):,} labeled nodes, such as" if len(names) > 1 else "1 labeled node,"
         super().__init__(
-            f"{few} {names[0]!r}, not in the graph: without an edge a label says nothing of "
-            "others; check the spelling"
+            f"{nodes} {names[0]!r}, not in the graph: a label of a node without an edge has no "
+            "effect on others; check the spelling"
         )
 
 
 class NodeValues:
-    """Values per node as a user gives them, to be matched to the nodes of a graph.
+    """Values per node as given by a user, to be matched to the nodes of a graph.
 
     Parameters
     ----------
@@ -68,14 +76,14 @@ class NodeValues:
     is_missing : callable
         is_missing(entries) marks the entries that mean no value.
     name, kind : str
-        What the user calls all values, and one of them, for messages.
+        What messages call all values, and one of them.
 
     Attributes
     ----------
     is_by_id : bool
-        Whether values come with node ids; else they go by position.
+        Whether values come with node ids; otherwise they are matched by position.
     names : ndarray of shape (n_values,)
-        Ids of the nodes that have a value, or positions.
+        Ids, or positions, of the nodes that have a value.
     values : ndarray of shape (n_values,)
         Their values.
     entries : ndarray
@@ -94,82 +102,88 @@ class NodeValues:
         self.name = name
         self.kind = kind
         names, entries = split_by_id(values, name)
-        present = np.flatnonzero(~is_missing(entries) & ~np.ma.getmaskarray(entries))
+        is_present = ~is_missing(entries) & ~np.ma.getmaskarray(entries)
+        present = np.flatnonzero(is_present)
         self.is_by_id = names is not None
         self.entries = entries
         self.values = with_plain_type(np.asarray(entries)[present])
         self.names = present if names is None else as_ids(names)[present]
-        self._finders: dict[str, Callable] = {}
-        self._some_id: Any = None  # an id of the graph, for messages
+        # An id of the graph, for messages.
+        self._example_id: Any = None
         if names is None:
-            self._value_of_position = np.full(self.entries.size, -1)
-            self._value_of_position[present] = np.arange(present.size)
+            self._value_of_position = np.where(is_present, np.cumsum(is_present) - 1, -1)
+
+    def convert_to_float(self, message: str) -> None:
+        """Convert the values to numbers, or raise an `InputError` with this message."""
+        try:
+            self.values = self.values.astype(np.float64)
+        except (TypeError, ValueError):
+            raise InputError(message) from None
 
     def find(self, ids: Any, start: int, stop: int) -> np.ndarray:
-        """Index of the value of each of the nodes start, ..., stop - 1; -1 for no value.
+        """Return the index of the value of each of the nodes start, ..., stop - 1; -1 for none.
 
         Parameters
         ----------
         ids : object or None
             The ids of all nodes, as in `EdgeList.node_ids`.
         start, stop : int
-            Numbers of nodes. A stream asks for the nodes that are new.
+            Range of nodes. For a stream, the nodes that are new in a batch.
         """
         if not self.is_by_id and has_explicit_order(ids):
             n_beyond = max(stop - max(start, self.entries.size), 0)
             return np.append(self._value_of_position[start:stop], np.full(n_beyond, -1))
         nodes = ids_between(ids, start, stop)
         if nodes.size:
-            self._some_id = nodes[:1].tolist()[0]
+            self._example_id = nodes[:1].tolist()[0]
         if not self.is_by_id:
             return self._find_by_integer_id(nodes)
-        if nodes.dtype.kind == self.names.dtype.kind == "i":
-            return self._finder("number")(nodes)
-        nodes = nodes.astype(object)
-        is_text = all(isinstance(name, str) for name in nodes.tolist())
-        return self._finder("text" if is_text else "object")(nodes)
+        is_text = nodes.dtype.kind not in "iuf" and all(
+            isinstance(name, str) for name in nodes.tolist()
+        )
+        return self._find_text(nodes) if is_text else self._find_id(nodes)
 
     def _find_by_integer_id(self, nodes):
-        """The meaning of an array if the ids turn out to be exactly 0, ..., n - 1."""
+        """Return the index of the value of each node, if the ids are exactly 0, ..., n - 1."""
         if nodes.size == 0:
             return np.zeros(0, dtype=np.int64)
         if nodes.dtype.kind not in "iu":
-            raise ambiguous_order(self.name, self.entries.size, self._some_id)
+            raise ambiguous_order(self.name, self.entries.size, self._example_id)
         is_beyond = (nodes < 0) | (nodes >= self.entries.size)
         if is_beyond.any():
-            beyond = nodes[is_beyond][:1].tolist()[0]
-            raise ambiguous_order(self.name, self.entries.size, beyond)
+            example = nodes[is_beyond][:1].tolist()[0]
+            raise ambiguous_order(self.name, self.entries.size, example)
         return self._value_of_position[nodes]
 
-    def _finder(self, kind):
-        if kind not in self._finders:
-            names = self.names
-            if kind == "text":
-                # A table of labels whose ids all look like numbers is read as integers.
-                names = [str(name) if is_integer(name) else name for name in names.tolist()]
-            names = names if kind == "number" else as_object_array(list(names))
-            self._finders[kind] = make_node_finder(names, len(names))
-        return self._finders[kind]
+    @cached_property
+    def _find_id(self):
+        return make_node_finder(self.names, self.names.size)
+
+    @cached_property
+    def _find_text(self):
+        # In a table of labels whose ids all look like numbers, they are integers.
+        texts = [str(name) if is_integer(name) else name for name in self.names.tolist()]
+        return make_node_finder(as_object_array(texts), len(texts))
 
     def locate(
         self, found: np.ndarray, groups: np.ndarray | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Numbers of the nodes with a value, ascending, and the indices of their values.
+        """Return the numbers of the nodes with a value, ascending, and the indices of the values.
 
         Up to half of the values, but not all of a group, may be about nodes that the graph does not
-        have: a warning names them.
+        have; a warning lists them. More of them are an `InputError`.
 
         Parameters
         ----------
         found : array of int, shape (n_nodes,)
-            What `find` returns for all nodes of the graph.
+            Result of `find` for all nodes of the graph.
         groups : array of int, shape (n_values,), optional
             The class of each value.
         """
         n_entries = self.entries.size
         if not self.is_by_id and n_entries != found.size:
-            if self._some_id is not None:
-                raise ambiguous_order(self.name, n_entries, self._some_id, n_nodes=found.size)
+            if self._example_id is not None:
+                raise ambiguous_order(self.name, n_entries, self._example_id, n_nodes=found.size)
             raise InputError(
                 f"{self.name} has shape ({n_entries},) for {found.size} nodes; give one "
                 f"{self.kind} per node, or a mapping from node ids to {self.kind}s"
@@ -181,12 +195,12 @@ class NodeValues:
         return nodes, found[nodes]
 
     def _report_absent(self, absent, groups):
-        """Warn if most values and all groups are left; else raise an InputError."""
+        """Warn about values of absent nodes if most values, and all groups, have other nodes."""
         names = self.names[absent].tolist()
         if 2 * absent.size > self.names.size:
-            fix = f"one of its nodes is {self._some_id!r}; check the spelling"
-            if isinstance(names[0], str) and is_integer(self._some_id):
-                fix = f"ids of the graph are integers, such as {self._some_id}: convert yours"
+            fix = f"one of its nodes is {self._example_id!r}; check the spelling"
+            if isinstance(names[0], str) and is_integer(self._example_id):
+                fix = f"ids of the graph are integers, such as {self._example_id}: convert yours"
             raise InputError(
                 f"{self.name} has a {self.kind} for node {names[0]!r}, which is not in the graph; "
                 f"{fix}"
@@ -203,8 +217,15 @@ class NodeValues:
         warnings.warn(AbsentLabelsWarning(names), stacklevel=2)
 
     def by_id(self, ids: Any) -> dict:
-        """A dictionary from ids to values; `ids` as in `find`.
+        """Return a dictionary from ids, or positions, to values.
 
+        Parameters
+        ----------
+        ids : object or None
+            The ids of all nodes, as in `EdgeList.node_ids`.
+
+        Examples
+        --------
         >>> values = NodeValues(["", "spam"], lambda entries: np.asarray(entries) == "")
         >>> values.by_id(None)
         {1: 'spam'}
@@ -220,11 +241,25 @@ class NodeValues:
 
 
 def split_by_id(values: Any, name: str = "y") -> tuple[list | None, Any]:
-    """The node ids that values come with, None if they go by position, and the values.
+    """Separate values from the node ids that they come with.
 
     A table has the columns node and label, or two others in this order. A pandas frame of one
-    column, or one whose index is called node, goes by its index.
+    column, or one whose index is called node, is matched by its index.
 
+    Parameters
+    ----------
+    values : mapping, pandas Series, table, array or list
+    name : str
+        What messages call the values.
+
+    Returns
+    -------
+    ids : list or None
+        None if values are matched by position.
+    entries : ndarray
+
+    Examples
+    --------
     >>> import polars as pl
     >>> split_by_id(pl.DataFrame({"label": ["spam", None], "node": ["ann", "bob"]}))
     (['ann', 'bob'], array(['spam', None], dtype=object))
@@ -234,42 +269,54 @@ def split_by_id(values: Any, name: str = "y") -> tuple[list | None, Any]:
     if isinstance(values, Mapping):
         return list(values), as_object_array(list(values.values()))
     values = _column_as_series(values)
-    if hasattr(values, "iloc") and values.index.name == "node" and values.ndim == 2:
-        values = values if "node" in values.columns else values.reset_index()
     if is_series(values):
-        names, entries = values.index.tolist(), values.to_numpy()
-        where = "index"
+        ids = values.index.tolist()
+        entries = values.to_numpy()
+        place = "index"
     elif is_table(values) and len(getattr(values, "shape", (0, 0))) != 1:
+        if hasattr(values, "iloc") and values.index.name == "node" and "node" not in values:
+            values = values.reset_index()
         columns = table_columns(values)
-        node, label = _node_and_label(list(columns), name)
-        names, entries = columns[node], as_object_array(columns[label])
-        where = f"column {node!r}"
+        id_column, value_column = _node_and_label(list(columns), name)
+        ids = columns[id_column]
+        entries = as_object_array(columns[value_column])
+        place = f"column {id_column!r}"
     else:
         return None, _as_column(values, name)
-    if len(set(names)) < len(names):
-        last_place = {node: place for place, node in enumerate(names)}
-        twice = next(node for place, node in enumerate(names) if last_place[node] != place)
-        raise InputError(f"{name} has node {twice!r} twice in its {where}; keep one value per node")
-    return names, entries
+    if len(set(ids)) < len(ids):
+        last_row = {node: row for row, node in enumerate(ids)}
+        repeated = next(node for row, node in enumerate(ids) if last_row[node] != row)
+        raise InputError(
+            f"{name} has node {repeated!r} twice in its {place}; keep one value per node"
+        )
+    return ids, entries
 
 
 def is_series(values: Any) -> bool:
-    """Whether this is a Series of pandas, which has an index."""
+    """Return whether this is a Series of pandas, which has an index."""
     return hasattr(values, "index") and hasattr(values, "iloc") and values.ndim == 1
 
 
 def _column_as_series(values):
-    """The column of a pandas frame that has one column; other values as they are."""
+    """Return the column of a pandas frame that has one column; other values unchanged."""
     is_column = hasattr(values, "iloc") and values.ndim == 2 and values.shape[1] == 1
     return values.iloc[:, 0] if is_column else values
 
 
 def values_of_rows(values: Any, X: Any, name: str = "y") -> Any:
-    """Values for points, matched to the rows of X: an array, or a mapping from row numbers.
+    """Match values to the rows of points: return an array, or a mapping from row numbers.
 
-    If X is a data frame, values by id go by its index. If X is an array, a Series with an entry per
-    row is in the order of the rows, and other ids are row numbers.
+    Parameters
+    ----------
+    values : mapping, pandas Series, table, array or list
+    X : array or data frame
+        If it is a data frame, values by id are matched to its index. If it is an array, a Series
+        with one entry per row is in the order of the rows, and other ids are row numbers.
+    name : str
+        What messages call the values.
 
+    Examples
+    --------
     >>> import pandas as pd
     >>> X = pd.DataFrame({"width": [1.0, 2.0]}, index=["ann", "bob"])
     >>> values_of_rows(pd.Series({"bob": 1}), X)
@@ -284,52 +331,52 @@ def values_of_rows(values: Any, X: Any, name: str = "y") -> Any:
             return values.to_numpy()
     if not has_index:
         return values
-    names, entries = split_by_id(values, name)
-    if names is None:
+    ids, entries = split_by_id(values, name)
+    if ids is None:
         return entries
     if not X.index.is_unique:
         raise InputError(f"X has repeated entries in its index, and {name} another index; reset X")
-    rows = X.index.get_indexer(names)
+    rows = X.index.get_indexer(ids)
     if (rows < 0).any():
-        lost = names[int(np.argmin(rows))]
+        absent = ids[int(np.argmin(rows))]
         raise InputError(
-            f"{name} has a value for {lost!r}, which is not in the index of X; pass an array if "
+            f"{name} has a value for {absent!r}, which is not in the index of X; pass an array if "
             f"{name} is in the order of the rows of X"
         )
     return dict(zip(rows.tolist(), entries.tolist(), strict=True))
 
 
 def ambiguous_order(
-    name: str, n_entries: int, some_id: Any, *, n_nodes: int | None = None
+    name: str, n_entries: int, example_id: Any, *, n_nodes: int | None = None
 ) -> InputError:
-    """The error for an array that does not say which nodes its entries are about.
+    """Return the error for an array whose entries cannot be matched to nodes by position.
 
     Parameters
     ----------
     name : str
-        What the user calls the array.
+        What messages call the array.
     n_entries : int
-    some_id : object
+    example_id : object
         An id of the graph.
     n_nodes : int, optional
-        Nodes of the graph, if their number is the reason.
+        Number of nodes of the graph, if that is the reason.
     """
-    said = f"{name} is an array of {n_entries} entries, and node ids of this graph are "
+    problem = f"{name} is an array of {n_entries} entries, and node ids of this graph are "
     if n_nodes is not None:
-        said += f"{n_nodes} of the integers 0, ..., {n_entries - 1}"
+        problem += f"{n_nodes} of the integers 0, ..., {n_entries - 1}"
     else:
-        said += f"not exactly 0, ..., {n_entries - 1} (one is {some_id!r})"
-    fix = f"pass a dict or a pandas Series indexed by node id, such as {{{some_id!r}: ...}}"
-    if is_integer(some_id):
+        problem += f"not exactly 0, ..., {n_entries - 1} (one is {example_id!r})"
+    fix = f"pass a dict or a pandas Series indexed by node id, such as {{{example_id!r}: ...}}"
+    if is_integer(example_id):
         fix += f" (dict(enumerate({name})) if entry i is about the node with id i)"
     return InputError(
-        f"{said}, so that a position does not say which node is meant; {fix}, or list the nodes "
-        "when you build the graph: EdgeList(..., ids=...)"
+        f"{problem}, so that a position is ambiguous; {fix}, or list the nodes when you build the "
+        "graph: EdgeList(..., ids=...)"
     )
 
 
 def _node_and_label(columns, name):
-    """Names of the two columns of a table of labels."""
+    """Return the names of the two columns of a table of labels."""
     if "node" in columns and "label" in columns:
         return "node", "label"
     if len(columns) != 2:
@@ -341,26 +388,31 @@ def _node_and_label(columns, name):
 
 
 def with_plain_type(values):
-    """Objects that are all numbers, or all text, as an array of that type."""
+    """Return objects that are all numbers, or all text, as an array of that type.
+
+    >>> with_plain_type(np.array([1, 0.5], dtype=object))
+    array([1. , 0.5])
+    """
     if values.dtype.kind != "O" or values.size == 0:
         return values
     plain = [value.item() if isinstance(value, np.generic) else value for value in values.tolist()]
     types = {type(value) for value in plain}
     if types == {str} or types == {bool} or types <= {int, float}:
         array = np.array(plain)
+        # Integers beyond 64 bits stay objects.
         return array if array.dtype.kind in "Ubif" else values
     return values
 
 
 def _as_column(values, name):
-    """A one-dimensional array; a matrix of one column is unpacked with a warning."""
+    """Return a one-dimensional array; a matrix of one column is flattened with a warning."""
     values = values if isinstance(values, np.ma.MaskedArray) else np.asarray(values)
     if values.ndim == 1:
         return values
     if values.ndim != 2 or values.shape[1] != 1:
         raise InputError(
-            f"{name} has shape {values.shape}; give one label per node (-1 where there is none), "
-            "or a mapping from node ids to labels"
+            f"{name} has shape {values.shape}; give one label per node (-1 for a node without "
+            "one), or a mapping from node ids to labels"
         )
     from sklearn.exceptions import DataConversionWarning
 

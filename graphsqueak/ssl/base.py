@@ -35,7 +35,7 @@ from graphsqueak.sources.graph_like import GraphLike, as_edge_list
 from graphsqueak.sources.neighbors.weights import neighbor_graph
 from graphsqueak.ssl.alignment import values_of_rows
 from graphsqueak.ssl.conformal import assign_folds, conformal_sets, refit_without_folds
-from graphsqueak.ssl.decisions.calibration import sigmoid_shares
+from graphsqueak.ssl.decisions.calibration import sigmoid_probabilities
 from graphsqueak.ssl.decisions.homophily import measure_homophily, warn_of_homophily
 from graphsqueak.ssl.decisions.label_weights import node_weights
 from graphsqueak.ssl.labels import class_labels
@@ -114,9 +114,9 @@ class GraphEstimator(FittedReprMixin, ArrowExport, BaseEstimator):
     def _read_points(self, X):
         """Return the graph of nearest neighbors of the points X."""
         check_count("n_neighbors", self.n_neighbors)
-        points = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
+        self._points = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
         graph, self._index = neighbor_graph(
-            points, n_neighbors=self.n_neighbors, metric=self.metric
+            self._points, n_neighbors=self.n_neighbors, metric=self.metric
         )
         return graph
 
@@ -285,7 +285,7 @@ class GraphClassifier(ClassifierMixin, GraphEstimator):
     def _distributions(self, scores, has_label):
         """Return class probabilities: calibrated, or proportional to the clipped scores."""
         if self._curves is not None:
-            fractions = sigmoid_shares(scores, self._curves)
+            fractions = sigmoid_probabilities(scores, self._curves)
         else:
             fractions = np.clip(scores + 1 / scores.shape[1], 0.0, None)
             fractions /= fractions.sum(axis=1, keepdims=True)
@@ -298,7 +298,7 @@ class GraphClassifier(ClassifierMixin, GraphEstimator):
     def _decide(self, scores, has_label):
         """Return the class of the largest score, and `unknown` where there is no label."""
         if self._curves is not None:
-            scores = sigmoid_shares(scores, self._curves)
+            scores = sigmoid_probabilities(scores, self._curves)
         decided = self.classes_[scores.argmax(axis=1)]
         if has_label.all():
             return decided

@@ -1,27 +1,29 @@
-"""Sets of classes that hold the true one as often as promised: jackknife+ and folds of p-values.
+"""Conformal prediction sets: classes per node, among which the true one is with high probability.
 
-Let the labeled nodes S be drawn at random, and x be another node at random. How odd a class c is at
-x, by a fit to the labels T alone, is the margin by which c loses there:
+Let the labeled nodes S be drawn at random, and let x be another node at random. The nonconformity
+of class c at x, by a fit to the labels T alone, is the margin by which c loses:
 
     s_T(x, c) = (largest score of the other classes) - (score of c).
 
-*Jackknife+*. Each of the l labels i is left out in turn, T = S - i, and c stays in the set of x if
+*Jackknife+.* Each of the l labels i is left out in turn, T = S - i, and c is in the set of x if
 
     1 + #{ i : s_T(i, y_i) >= s_T(x, c) }  >  alpha (1 + l).
 
-*Folds*. With many labels a fold of them is left out at a time. Fold k gives a p-value,
-p_k = (1 + #{ i in k : s_T(i, y_i) >= s_T(x, c) }) / (1 + |k|), and c stays if the mean of the
-p-values is above alpha.
+*Folds.* With many labels, a fold of them is left out at a time. Fold k gives a p-value,
+p_k = (1 + #{ i in k : s_T(i, y_i) >= s_T(x, c) }) / (1 + |k|), and c is in the set if the mean of
+the p-values is above alpha.
 
-Either way x's own class stays with probability 1 - 2 alpha at least: the proof for jackknife+
-[BCRT21, Theorem 1; RSC20, Theorem 2] asks only that a fit treats all nodes alike that it knows no
-label of, and twice the mean of p-values is a p-value, however they depend on each other [VW20].
-Hence a fit without label i must not know it in any way: eta is fixed, chosen within T, or chosen by
-labels that are never left out; the graph was not sampled by the labels, or is sampled anew.
+Either way, the true class is in the set with probability at least 1 - 2 alpha. For jackknife+ the
+proof [BCRT21, Theorem 1; RSC20, Theorem 2] assumes only that a fit treats all nodes alike whose
+label it does not use. For folds, twice the mean of p-values is a p-value, however they depend on
+each other [VW20]. Therefore a fit without label i must not depend on it in any way: eta is fixed,
+or selected by the labels in T, or by labels that are never left out; the graph was not sampled by
+the labels, or is sampled again.
 
-A node that T does not reach has no score. Among the nodes that S reaches the promise holds as well:
-i counts only where it is reached without its own label, unless x and i are alone in a component,
-where they cannot be told apart. Both proofs go through, with l the number of those that count.
+*Components.* A node in a component without a label of T has no score. Among the nodes that have a
+label of S in their component the same guarantee holds, if i counts only where it has a score
+without its own label, unless x and i are in a component with no other label, where they cannot be
+distinguished. Both proofs hold with l the number of labels that count.
 
 References
 ----------
@@ -42,20 +44,27 @@ __all__ = [
     "assign_folds",
     "conformal_sets",
     "fit_without_each",
-    "oddness",
+    "nonconformity",
     "refit_without_folds",
 ]
 
-# Each fold is a fit. With more folds a fit misses fewer labels; ten miss a tenth.
+# Each fold is a fit. More folds leave out fewer labels at a time; ten leave out a tenth.
 MAX_FOLDS = 10
-# Bound on the memory of a block of columns that is solved at a time, 240 MB.
+# Entries of a block of right-hand sides that are solved together: 240 MB.
 MAX_BLOCK_ENTRIES = 30_000_000
 
 
 class Round(NamedTuple):
-    """A fit without some labels: scores (n, C), which nodes it reached, and the labels left out.
+    """A fit without some of the labels.
 
-    A class that has no label left scores -inf.
+    Attributes
+    ----------
+    scores : array of shape (n_nodes, C)
+        -inf for a class without a label in the fit.
+    reached : array of bool, shape (n_nodes,)
+        Whether a label of the fit is in the node's component.
+    nodes, code : arrays of int
+        The labels that were left out.
     """
 
     scores: np.ndarray
@@ -67,7 +76,8 @@ class Round(NamedTuple):
 def assign_folds(n_labels, alpha, max_single, rng):
     """Return the fold of each label: its own for up to `max_single` labels, else one of ten.
 
-    The fewer labels, the fewer folds, since each costs 1 / l of alpha.
+    With fewer labels there are fewer folds: the p-values of a fold of k labels are multiples of
+    1 / (1 + k), which must be small compared with alpha.
 
     >>> assign_folds(4, 0.1, 64, None)
     array([0, 1, 2, 3])
@@ -81,64 +91,76 @@ def assign_folds(n_labels, alpha, max_single, rng):
 
 
 def conformal_sets(rounds, alpha):
-    """Return which classes stay, shape (n, C): jackknife+ if every round leaves out one label.
+    """Return which classes are in the set of each node, shape (n_nodes, C).
 
     Parameters
     ----------
     rounds : iterable of Round
+        Jackknife+ if every round leaves out one label, otherwise the mean of p-values.
     alpha : float
 
     Examples
     --------
-    Three labels, left out in turn, scored 0.2 better than the other class; so did x for class 0:
+    Three labels, left out in turn, have scores 0.2 better than the other class, and so does class 0
+    of the fourth node:
 
     >>> scores = np.array([[0.1, -0.1]] * 4)
-    >>> some = [Round(scores, np.ones(4, bool), np.array([i]), np.array([0])) for i in range(3)]
-    >>> conformal_sets(some, 0.3)[3]
+    >>> reached = np.ones(4, dtype=bool)
+    >>> rounds = [Round(scores, reached, np.array([i]), np.array([0])) for i in range(3)]
+    >>> conformal_sets(rounds, 0.3)[3]
     array([ True, False])
     """
-    n_as_odd = 0
+    n_at_least = 0
     n_compared = 0
     p_values = 0.0
     n_rounds = 0
     is_jackknife = True
     for scores, reached, nodes, code in rounds:
-        odd = oddness(scores)
-        own = np.sort(odd[nodes, code][reached[nodes]])
-        # Labels that are at least as odd as each class of each node.
-        as_odd = own.size - np.searchsorted(own, odd)
-        as_odd[~reached] = nodes.size
-        compared = np.where(reached, own.size, nodes.size)[:, None]
-        n_as_odd = n_as_odd + as_odd
+        margin = nonconformity(scores)
+        left_out = np.sort(margin[nodes, code][reached[nodes]])
+        # Left-out labels whose margin is at least that of each class of each node.
+        at_least = left_out.size - np.searchsorted(left_out, margin)
+        at_least[~reached] = nodes.size
+        compared = np.where(reached, left_out.size, nodes.size)[:, None]
+        n_at_least = n_at_least + at_least
         n_compared = n_compared + compared
-        p_values = p_values + (1 + as_odd) / (1 + compared)
+        p_values = p_values + (1 + at_least) / (1 + compared)
         n_rounds += 1
         is_jackknife &= nodes.size == 1
     if is_jackknife:
-        return 1 + n_as_odd > alpha * (1 + n_compared)
+        return 1 + n_at_least > alpha * (1 + n_compared)
     return p_values > alpha * n_rounds
 
 
-def oddness(scores):
-    """Return by how much each class loses: the largest of the other scores minus its own.
+def nonconformity(scores):
+    """Return the margin by which each class loses: the largest of the other scores minus its own.
 
-    >>> oddness(np.array([[3.0, 1.0, 0.0], [2.0, -np.inf, 2.0]]))
+    >>> nonconformity(np.array([[3.0, 1.0, 0.0], [2.0, -np.inf, 2.0]]))
     array([[-2.,  2.,  3.],
            [ 0., inf,  0.]])
     """
     if scores.shape[1] == 1:
         return np.full(scores.shape, -np.inf)
     second, best = np.partition(scores, -2, axis=1)[:, -2:].T
-    return np.where(scores == best[:, None], second[:, None], best[:, None]) - scores
+    largest_other = np.where(scores == best[:, None], second[:, None], best[:, None])
+    return largest_other - scores
 
 
 def refit_without_folds(refit, labels, folds):
-    """Yield a `Round` per fold; refit(labels) returns scores and which nodes it reached."""
+    """Yield a `Round` per fold.
+
+    Parameters
+    ----------
+    refit : callable
+        refit(labels) returns scores (n_nodes, C), and which nodes are in a component with a label.
+    labels : ClassLabels
+    folds : array of int, shape (l,)
+    """
     for fold in range(int(folds.max()) + 1):
         is_out = folds == fold
-        some, reached = refit(labels.select(~is_out))
-        scores = np.full((len(some), labels.classes.size), -np.inf)
-        scores[:, np.unique(labels.code[~is_out])] = some
+        fold_scores, reached = refit(labels.select(~is_out))
+        scores = np.full((len(fold_scores), labels.classes.size), -np.inf)
+        scores[:, np.unique(labels.code[~is_out])] = fold_scores
         yield Round(scores, reached, labels.nodes[is_out], labels.code[is_out])
 
 
@@ -150,7 +172,7 @@ def fit_without_each(graph, labels, alpha, decide, left_out, *, tol=1e-8, random
 
         f without i  =  M y - ybar_i M 1 - (M e_i) (y_i - ybar_i - f_i without i),
 
-    so that one column of one solve per label is enough. alpha stays fixed.
+    so that each label takes one column of one solve. alpha is the same for all fits.
 
     Parameters
     ----------
@@ -165,70 +187,79 @@ def fit_without_each(graph, labels, alpha, decide, left_out, *, tol=1e-8, random
     tol, random_state
         As in `stable_scores`.
     """
-    nodes = labels.nodes
-    n_labels = nodes.size
-    # M y and M 1, the first columns of the first block.
-    rhs = np.column_stack([labels.targets, np.ones(n_labels)])
-    n_first = rhs.shape[1]
+    n_labels = labels.nodes.size
     rng = np.random.default_rng(random_state)
-    width = max(MAX_BLOCK_ENTRIES // graph.n_nodes, 1)
-    all_fits = None
-    for start in range(0, left_out.size, width):
-        block = left_out[start : start + width]
-        columns = np.eye(n_labels)[:, block]
-        if all_fits is None:
-            columns = np.column_stack([rhs, columns])
-        values = smooth_labels(graph, nodes, columns, alpha, tol=tol, random_state=rng)
-        if all_fits is None:
-            all_fits = _LeaveOneOutFits(graph, labels, values[:, :n_first])
-            values = values[:, n_first:]
-        for index, column in zip(block, values.T, strict=True):
-            fit = all_fits.without(index, column)
+    is_only_of_class = np.bincount(labels.code)[labels.code] == 1
+    # M y and M 1 come first, then M e_i.
+    constants = np.column_stack([labels.targets, np.ones(n_labels)])
+    n_constants = constants.shape[1]
+    columns = np.column_stack([constants, np.eye(n_labels)[:, left_out]])
+    width = max(MAX_BLOCK_ENTRIES // graph.n_nodes, n_constants)
+    fits = None
+    remaining = iter(left_out)
+    for block in np.split(columns, range(width, columns.shape[1], width), axis=1):
+        smoothed = smooth_labels(graph, labels.nodes, block, alpha, tol=tol, random_state=rng)
+        if fits is None:
+            fits = _LeaveOneOutFits(graph, labels, smoothed[:, :n_constants])
+            smoothed = smoothed[:, n_constants:]
+        for column in smoothed.T:
+            index = next(remaining)
+            fit = fits.without(index, column)
             scores = decide(fit)
-            if np.count_nonzero(labels.code == labels.code[index]) == 1:
+            if is_only_of_class[index]:
                 scores[:, labels.code[index]] = -np.inf
-            yield Round(scores, fit.reached, nodes[[index]], labels.code[[index]])
+            yield Round(scores, fit.reached, labels.nodes[[index]], labels.code[[index]])
 
 
 class _LeaveOneOutFits:
     """Fits without one label each, by the formula of `fit_without_each`.
 
-    `known` are M y and M 1.
+    Parameters
+    ----------
+    graph : EdgeList
+    labels : ClassLabels
+    smoothed : array of shape (n_nodes, C + 1)
+        M y and M 1.
     """
 
-    def __init__(self, graph, labels, known):
+    def __init__(self, graph, labels, smoothed):
         self._nodes = labels.nodes
         self._targets = labels.targets
         self._component = graph.components()
-        self._raw = known[:, :-1]
-        self._constant = known[:, -1:]
+        self._smoothed = smoothed[:, :-1]
+        self._constant = smoothed[:, -1:]
         has_label = labeled_components(self._component, self._nodes)
-        own = self._component[self._nodes]
+        label_component = self._component[self._nodes]
+        self._count = np.bincount(label_component, minlength=has_label.size)
         self._total = np.zeros((has_label.size, self._targets.shape[1]))
-        np.add.at(self._total, own, self._targets)
-        self._count = np.bincount(own, minlength=has_label.size)
-        mean = (self._total / np.maximum(self._count, 1)[:, None])[self._component]
+        np.add.at(self._total, label_component, self._targets)
+        mean = self._total / np.maximum(self._count, 1)[:, None]
+        self._mean = mean[self._component]
         self._reached = has_label[self._component]
-        self._mean = mean
 
     def without(self, index, column):
         """Return the `Fit` without a label; `column` is M e_i."""
-        fit = Fit(self._raw - self._mean * self._constant, self._mean.copy(), self._reached.copy())
+        fit = Fit(
+            self._smoothed - self._mean * self._constant,
+            self._mean.copy(),
+            self._reached.copy(),
+        )
         node = self._nodes[index]
-        place = self._component[node]
+        component = self._component[node]
         # Other components do not depend on this label.
-        here = np.flatnonzero(self._component == place)
-        n_others = self._count[place] - 1
+        inside = np.flatnonzero(self._component == component)
+        n_others = self._count[component] - 1
         if n_others == 0:
-            fit.centered[here] = 0.0
-            fit.reached[here] = False
+            fit.centered[inside] = 0.0
+            fit.reached[inside] = False
             return fit
-        rest = (self._total[place] - self._targets[index]) / n_others
-        target = self._targets[index] - rest
+        mean = (self._total[component] - self._targets[index]) / n_others
+        centered_target = self._targets[index] - mean
         leverage = column[node]
-        free = self._raw[here] - rest * self._constant[here]
-        predicted = self._raw[node] - rest * self._constant[node] - leverage * target
-        predicted = predicted / max(1 - leverage, 1 - MAX_LEVERAGE)
-        fit.offset[here] = rest
-        fit.centered[here] = free - column[here, None] * (target - predicted)
+        # M (y - ybar_i)
+        centered = self._smoothed[inside] - mean * self._constant[inside]
+        at_node = self._smoothed[node] - mean * self._constant[node]
+        predicted = (at_node - leverage * centered_target) / max(1 - leverage, 1 - MAX_LEVERAGE)
+        fit.offset[inside] = mean
+        fit.centered[inside] = centered - column[inside, None] * (centered_target - predicted)
         return fit

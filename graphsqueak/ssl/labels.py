@@ -1,10 +1,11 @@
-"""Labels of classes and values of regression, read from what a user gives per node.
+"""Labels of classes and values of regression, parsed from what a user gives per node.
 
--1 (or None, NaN, "", the text "-1", or a masked entry) marks a node without a label, as in
-scikit-learn. For regression -1 is a value like any other; NaN and masked entries mark none. If -1
-and 1 look like two classes, and 0 like no label, a warning says how they were read.
+Every estimator, `cross_validate` and the evaluation of results parse y here. An entry without a
+label is -1, None, NaN, "", the text "-1" or a masked entry, as in scikit-learn. For regression -1
+is a value: only None, NaN and masked entries mean none. If -1 and 1 may be two classes, and 0 no
+label, a warning says how they were interpreted.
 
-Which entry belongs to which node: `alignment`.
+`alignment` has the rule by which entries are matched to nodes.
 """
 
 import warnings
@@ -32,13 +33,21 @@ __all__ = [
 
 
 class AmbiguousLabelsWarning(UserWarning):
-    """-1 marks a node without a label, where it may have been meant as a class."""
+    """-1 marks a node without a label, and may have been meant as a class."""
 
 
 class ClassLabels(NamedTuple):
-    """`nodes` that carry a label, ascending, the number of their class (`code`), all `classes`.
+    """Classes of the labeled nodes of a graph.
 
-    `sample_weight` is the weight of each label; None is 1 everywhere.
+    Attributes
+    ----------
+    nodes : array of int, shape (l,)
+        Numbers of the labeled nodes, ascending.
+    code : array of int, shape (l,)
+        Position of the class of each label in `classes`.
+    classes : array of shape (C,)
+    sample_weight : array of shape (l,), or None
+        Weight of each label; None is 1 for all.
     """
 
     nodes: np.ndarray
@@ -47,7 +56,7 @@ class ClassLabels(NamedTuple):
     sample_weight: np.ndarray | None = None
 
     def one_hot(self):
-        """Y of shape (l, C): a row per labeled node.
+        """Return Y of shape (l, C), one row per labeled node.
 
         >>> ClassLabels(np.array([4]), np.array([1]), np.array(["ham", "spam"])).one_hot()
         array([[0., 1.]])
@@ -56,18 +65,27 @@ class ClassLabels(NamedTuple):
 
     @property
     def targets(self):
-        """Right-hand sides of the solvers: a column per class."""
+        """Right-hand sides of the solvers: one column per class."""
         return self.one_hot()
 
     def select(self, which):
-        """Return some of the labels, with the classes that they have."""
+        """Return some of the labels, with the classes that occur among them."""
         seen, code = np.unique(self.code[which], return_inverse=True)
         weight = None if self.sample_weight is None else self.sample_weight[which]
         return ClassLabels(self.nodes[which], code, self.classes[seen], weight)
 
 
 class RealLabels(NamedTuple):
-    """`nodes` that carry a value, ascending, the values, and their weights as above."""
+    """Values of the labeled nodes of a graph.
+
+    Attributes
+    ----------
+    nodes : array of int, shape (l,)
+        Numbers of the nodes with a value, ascending.
+    value : array of float, shape (l,)
+    sample_weight : array of shape (l,), or None
+        Weight of each value; None is 1 for all.
+    """
 
     nodes: np.ndarray
     value: np.ndarray
@@ -84,12 +102,41 @@ class RealLabels(NamedTuple):
         return RealLabels(self.nodes[which], self.value[which], weight)
 
 
+class EncodedLabels(NamedTuple):
+    """Labels of classes before the graph is known.
+
+    Attributes
+    ----------
+    given : NodeValues
+        The labels and their nodes, as given.
+    code : array of int, shape (l,)
+        Position of the class of each label in `classes`.
+    classes : array of shape (C,)
+    """
+
+    given: NodeValues
+    code: np.ndarray
+    classes: np.ndarray
+
+    def locate(self, found):
+        """Return the `ClassLabels` of a graph, from the result of `NodeValues.find`."""
+        nodes, index = self.given.locate(found, self.code)
+        return ClassLabels(nodes, self.code[index], self.classes)
+
+
 def given_labels(y, is_unlabeled):
-    """The entries of `y` that are labels, as `NodeValues`; an InputError if there are none."""
+    """Return the entries of `y` that are labels, as `NodeValues`; none at all is an error.
+
+    Parameters
+    ----------
+    y : array, list, mapping, pandas Series or table
+    is_unlabeled : callable
+        `is_unlabeled` of this module for classes, `is_missing` for values.
+    """
     if y is None:
         raise InputError(
-            "this estimator requires y to be passed, but the target y is None; give a label "
-            "per node, -1 where there is none"
+            "this estimator requires y to be passed, but the target y is None; give one label "
+            "per node, -1 for a node without a label"
         )
     given = NodeValues(y, is_unlabeled)
     if given.names.size == 0:
@@ -97,23 +144,10 @@ def given_labels(y, is_unlabeled):
     return given
 
 
-class EncodedLabels(NamedTuple):
-    """Labels of classes before the graph is known: a class for each of the `given` labels."""
-
-    given: NodeValues
-    code: np.ndarray
-    classes: np.ndarray
-
-    def locate(self, found):
-        """The labels of nodes, as `NodeValues.locate`."""
-        nodes, index = self.given.locate(found, self.code)
-        return ClassLabels(nodes, self.code[index], self.classes)
-
-
 def encode_classes(y):
-    """Read labels of classes: sorted classes, and the number of each label among them.
+    """Parse labels of classes before the graph is known.
 
-    Labels of different types are sorted as text.
+    Classes are sorted; those of different types are sorted as text.
 
     >>> encode_classes({"cy": "spam", "ann": "ham"}).code
     array([1, 0])
@@ -124,21 +158,21 @@ def encode_classes(y):
     values = given.values
     if values.dtype.kind == "f" and (values != np.round(values)).any():
         raise InputError(
-            "Unknown label type: y holds fractions, which are values to regress on rather than "
+            "Unknown label type: y has fractions, which are values to regress on rather than "
             "classes; use a regressor"
         )
     try:
         classes, code = np.unique(values, return_inverse=True)
     except TypeError:
         distinct = sorted(set(values.tolist()), key=str)
-        number = {value: position for position, value in enumerate(distinct)}
+        code_of_class = {value: code for code, value in enumerate(distinct)}
         classes = as_object_array(distinct)
-        code = np.array([number[value] for value in values.tolist()])
+        code = np.array([code_of_class[value] for value in values.tolist()])
     return EncodedLabels(given, code, classes)
 
 
 def class_labels(y, graph):
-    """Read class labels of the nodes of `graph`.
+    """Parse labels of classes for the nodes of `graph`.
 
     >>> from graphsqueak.graph import EdgeList
     >>> path = EdgeList.from_pairs([("ann", "bob"), ("bob", "cy")])
@@ -152,21 +186,25 @@ def class_labels(y, graph):
 
 
 def real_labels(y, graph):
-    """Read values of the nodes of `graph`; NaN and None mean none."""
+    """Parse values of regression for the nodes of `graph`.
+
+    >>> from graphsqueak.graph import EdgeList
+    >>> real_labels([0.5, float("nan"), -1], EdgeList(tail=[0, 1], head=[1, 2])).value
+    array([ 0.5, -1. ])
+    """
     given = given_labels(y, is_missing)
-    try:
-        given.values = given.values.astype(np.float64)
-    except (TypeError, ValueError):
-        raise InputError(
-            "regression needs numbers in y; use a classifier for other labels"
-        ) from None
+    given.convert_to_float("regression needs numbers in y; use a classifier for other labels")
     _refuse_infinite(given)
     nodes, index = given.locate(given.find(graph.node_ids, 0, graph.n_nodes))
     return RealLabels(nodes, given.values[index])
 
 
 def is_missing(values):
-    """Entries that are None or NaN (or a data frame's NA, which equals nothing)."""
+    """Return which entries are None or NaN (or a data frame's NA, which is not equal to itself).
+
+    >>> is_missing(np.array([-1.0, np.nan]))
+    array([False,  True])
+    """
     values = np.asarray(values)
     if values.dtype.kind == "f":
         return np.isnan(values)
@@ -176,7 +214,7 @@ def is_missing(values):
 
 
 def is_unlabeled(values):
-    """Entries that mean no label: -1, as number or text, "", None and NaN.
+    """Return which entries mean no label: -1, as number or text, "", None and NaN.
 
     >>> is_unlabeled(np.array(["spam", "", "-1"]))
     array([False,  True,  True])
@@ -184,12 +222,15 @@ def is_unlabeled(values):
     values = np.asarray(values)
     if values.dtype.kind in "US":
         return np.isin(values, np.array(["", "-1"]).astype(values.dtype.kind))
-    none = is_missing(values)
     if values.dtype.kind != "O":
-        return none | (values == -1)
-    rest = np.flatnonzero(~none)
-    none[rest] = [v in ("", "-1") if isinstance(v, str) else v == -1 for v in values[rest].tolist()]
-    return none
+        return is_missing(values) | (values == -1)
+    result = is_missing(values)
+    present = np.flatnonzero(~result)
+    result[present] = [
+        value in ("", "-1") if isinstance(value, str) else value == -1
+        for value in values[present].tolist()
+    ]
+    return result
 
 
 def _equals_itself(value):
@@ -200,21 +241,21 @@ def _equals_itself(value):
 
 
 def _warn_of_signs(values):
-    """Warn how -1 and 0 were read if `values` look like classes -1 and 1, and none at 0."""
+    """Warn how -1 and 0 are interpreted if `values` may be classes -1 and 1, with 0 for none."""
     values = np.ma.asarray(values).compressed()
     if values.dtype.kind not in "if" or not np.isin(values, (-1, 0, 1)).all():
         return
-    minus, zeros, ones = (int(np.count_nonzero(values == value)) for value in (-1, 0, 1))
-    if minus and ones and zeros == 0:
-        said = "so that 1 is the only class"
-    elif minus and ones and zeros > minus + ones:
-        said = f"and 0, which {zeros} of {values.size} nodes have, as a class"
+    n_minus, n_zeros, n_ones = (int(np.count_nonzero(values == value)) for value in (-1, 0, 1))
+    if n_minus and n_ones and n_zeros == 0:
+        consequence = "so that 1 is the only class"
+    elif n_minus and n_ones and n_zeros > n_minus + n_ones:
+        consequence = f"and 0, which {n_zeros} of {values.size} nodes have, as a class"
     else:
         return
     warnings.warn(
         AmbiguousLabelsWarning(
-            f"-1 in y is read as no label, {said}; if -1 and 1 are the classes, give them other "
-            "names (0 and 1, or texts), and write -1 where there is no label"
+            f"-1 in y is read as no label, {consequence}; if -1 and 1 are the classes, give them "
+            "other names (0 and 1, or texts), and write -1 for nodes without a label"
         ),
         stacklevel=5,
     )

@@ -7,7 +7,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 
 import graphsqueak as gs
 from graphsqueak.graph import TimedEdges
-from graphsqueak.ssl import find_positives, flag_positives, judge_positives
+from graphsqueak.ssl import detection_report, find_positives, flag_positives
 from tests.golden.arrays import named
 from tests.golden.graphs import block_graph, components_graph, hide_labels, points_in_clusters
 
@@ -152,7 +152,7 @@ def rare_classes():
         ("one_pass", gs.SparseHFSClassifier(n_edges=900, max_passes=1, random_state=1)),
     ):
         results[name] = classified(model.fit(graph, y))
-        for option in ({}, {"top": 10}, {"threshold": 0.3}, {"recall": 0.5}):
+        for option in ({}, {"top": 10}, {"min_score": 0.3}, {"recall": 0.5}):
             _, flagged, report = find_positives(model, 1, known=known, truth=by_id, **option)
             label = "".join(f"_{key}" for key in option)
             numbers = [value for value in report.values() if isinstance(value, int | float)]
@@ -160,7 +160,7 @@ def rare_classes():
             results[name][f"report{label}"] = np.array(numbers, dtype=float)
     scores = np.random.default_rng(62).random(60)
     flagged = flag_positives(scores, recall=0.4)
-    report = judge_positives(scores > np.random.default_rng(63).random(60), scores, flagged)
+    report = detection_report(scores > np.random.default_rng(63).random(60), scores, flagged)
     numbers = [value for value in report.values() if isinstance(value, int | float)]
     results["scores"] = {"flagged": np.flatnonzero(flagged), "report": np.array(numbers, float)}
     return named(results)

@@ -586,7 +586,7 @@ def test_rows_of_features_of_named_nodes_need_ids(graph):
 
 def test_a_column_node_is_not_a_feature():
     table, _ = ROWS["column node"]
-    means = gs.NeighborMeans(hops=1, spreads=False).fit(table)
+    means = gs.NeighborMeans(hops=1, deviations=False).fit(table)
     assert means.get_feature_names_out().tolist() == ["a", "b", "mean1_a", "mean1_b"]
     with pytest.raises(InputError, match="pass one of them"):
         means.transform(table, FRAME, ids=SHUFFLED)

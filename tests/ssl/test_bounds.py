@@ -11,15 +11,16 @@ from graphsqueak.sources import chung_lu, complete, erdos_renyi
 from graphsqueak.sparsifiers.certificate.outer_bounds import smallest_eigenvalue
 from graphsqueak.ssl import StableHFSClassifier
 from graphsqueak.ssl.bounds import (
+    Problem,
     approximation_error,
     bound_of_fit,
     corrected_bound,
     distance_to_exact,
+    max_pinv_diagonal,
     measured_bound,
     printed_bound,
     resistance_stability,
     spectral_stability,
-    widest_node,
 )
 from graphsqueak.ssl.stable import Fit
 from tests import reference
@@ -44,7 +45,7 @@ def small(seed):
 @pytest.mark.parametrize(("seed", "eta"), CASES)
 def test_stability_over_all_sets_and_swaps(seed, eta):
     graph, y, lambda_2 = small(seed)
-    widest = widest_node(graph).value
+    widest = max_pinv_diagonal(graph).value
     spectral = spectral_stability(3, eta, lambda_2, 1.0)
     resistive = resistance_stability(3, eta, widest, 1.0)
     fits = {nodes: scores(graph, nodes, y, 3 * eta) for nodes in combinations(range(7), 3)}
@@ -97,14 +98,14 @@ def test_the_theorem_is_the_sum_that_its_docstring_prints(n_labels, n_others, wi
         rate = 2 * beta + 4 * largest**2 * 100 / (n_labels * n_others)
         return beta + rate * np.sqrt(pi * np.log(1 / delta) / 2)
 
-    counts = (n_labels, n_others, eta, lambda_2)
-    measured = measured_bound(risk, *counts, widest, largest, delta=delta)
+    problem = Problem(n_labels, n_others, eta, lambda_2, widest, largest)
+    measured = measured_bound(risk, problem, delta=delta)
     assert measured.value == pytest.approx(risk + rest(lambda_2, widest), rel=1e-12)
-    corrected = corrected_bound(risk, *counts, widest, epsilon, largest, delta=delta)
+    corrected = corrected_bound(risk, problem, epsilon, delta=delta)
     error = approximation_error(n_labels, eta, lambda_2, epsilon, largest)
     expected = (0.3 + error) ** 2 + rest(0.75 * lambda_2, widest / 0.75)
     assert corrected.value == pytest.approx(expected, rel=1e-12)
-    printed = printed_bound(risk, *counts, epsilon, largest, delta=delta)
+    printed = printed_bound(risk, problem, epsilon, delta=delta)
     kappa = n_labels * eta * lambda_2
     gap = 0.75 * kappa - 1
     beta = 1.5 * largest * np.sqrt(n_labels) / gap**2 + 4 * largest / gap
@@ -120,7 +121,7 @@ def test_the_theorem_is_the_sum_that_its_docstring_prints(n_labels, n_others, wi
 def test_a_column_of_zeros_and_ones_is_as_stable_as_labels_of_one_half(seed, eta):
     """No swap changes the loss of a node by more than 4 M (s + 2 M / l), M = 1/2."""
     graph, y, lambda_2 = small(seed)
-    y, widest = (y + 1) / 2, widest_node(graph).value
+    y, widest = (y + 1) / 2, max_pinv_diagonal(graph).value
     moved = min(
         spectral_stability(3, eta, lambda_2, 0.5), resistance_stability(3, eta, widest, 0.5)
     )
@@ -164,9 +165,9 @@ def test_the_bound_of_a_classifier_counts_its_columns_as_plus_and_minus_one_half
     deviation = (2 / 125 + 500 / 250**2) * np.sqrt(spread * np.log(20) / 2)
     assert bound.value == pytest.approx(0.25 + 1 / 125 + deviation, abs=1e-3)
     assert not bound.vacuous
-    assert "probability 0.95" in bound.promise
-    assert "more than the 0.25 of a constant" in bound.promise
-    assert "squared error of f + mean, clipped to [0, 1], for any one class on" in bound.promise
+    assert "probability 0.95" in bound.statement
+    assert "more than the 0.25 of a constant" in bound.statement
+    assert "squared error of f + mean, clipped to [0, 1], for any one class on" in bound.statement
 
 
 def test_the_bound_is_about_clipped_scores():
@@ -181,26 +182,27 @@ def test_the_bound_is_about_clipped_scores():
     assert bound == bound_of_fit(graph, nodes, targets, clipped, 0.01)
     truth = np.arange(40)[20:] % 2
     assert np.mean(((far.centered + fit.offset)[20:, 0] - truth) ** 2) > bound.value
-    general = measured_bound(0.1, 20, 20, 0.01, 40.0, 0.1, 0.7, delta=0.05)
-    assert "scores clipped to [-0.7, 0.7]" in general.promise
+    problem = Problem(20, 20, 0.01, lambda_2=40.0, max_diagonal=0.1, max_label=0.7)
+    general = measured_bound(0.1, problem, delta=0.05)
+    assert "scores clipped to [-0.7, 0.7]" in general.statement
 
 
-def test_no_squared_error_is_above_one_so_a_larger_bound_says_nothing():
+def test_no_squared_error_is_above_one_so_a_larger_bound_is_vacuous():
     y = np.where(np.arange(100) < 50, np.arange(100) % 2, -1)
     bound = gs.StableHFSClassifier(eta=10.0).fit(complete(100), y).bound_
     assert 1 < bound.value < 4
     assert bound.vacuous
-    assert "says nothing" in bound.promise
+    assert "is vacuous" in bound.statement
 
 
-def test_nothing_is_promised_on_a_graph_that_the_labels_sampled():
+def test_nothing_is_proved_for_a_graph_that_the_labels_sampled():
     dense = gs.sources.block_model(100, 3_000, random_state=5)
     y = np.where(np.arange(100) < 50, np.arange(100) % 4, -1)
     for share in ("auto", 0.5):
         clf = gs.SparseHFSClassifier(
             n_edges=900, priority_fraction=share, max_passes=1, random_state=7
         )
-        assert "the labels had a say" in clf.fit(dense, y).bound_.promise
+        assert "the labels had a say" in clf.fit(dense, y).bound_.statement
         clf.partial_fit(dense, y)
         assert np.isinf(clf.bound_.value)
     plain = gs.SparseHFSClassifier(n_edges=900, priority_fraction=0.0, max_passes=1, random_state=7)
@@ -285,20 +287,20 @@ def test_the_printed_approximation_term_is_violated_on_the_complete_graph():
 
 
 def test_the_corrected_theorem_is_looser_where_the_printed_one_forgot_terms():
-    settings = {"risk": 0.1, "n_labels": 200, "n_others": 10_000, "eta": 1.0, "lambda_2": 4.0}
-    printed = printed_bound(**settings, epsilon=0.5, largest=1.0, delta=0.05)
-    corrected = corrected_bound(**settings, widest=0.3, epsilon=0.5, largest=1.0, delta=0.05)
+    problem = Problem(200, 10_000, 1.0, lambda_2=4.0, max_diagonal=0.3, max_label=1.0)
+    printed = printed_bound(0.1, problem, epsilon=0.5, delta=0.05)
+    corrected = corrected_bound(0.1, problem, epsilon=0.5, delta=0.05)
     assert not printed.vacuous
     assert corrected.value > printed.value
-    assert "probability 0.95" in corrected.promise
+    assert "probability 0.95" in corrected.statement
 
 
-def test_bounds_say_when_they_say_nothing():
-    few = {"n_labels": 4, "n_others": 1000, "eta": 0.01, "lambda_2": 0.01}
-    assert printed_bound(0.0, **few, epsilon=0.5, largest=1.0, delta=0.05).vacuous
-    bound = measured_bound(0.0, **few, widest=100.0, largest=1.0, delta=0.05)
+def test_bounds_that_are_vacuous_are_marked():
+    problem = Problem(4, 1000, 0.01, lambda_2=0.01, max_diagonal=100.0, max_label=1.0)
+    assert printed_bound(0.0, problem, epsilon=0.5, delta=0.05).vacuous
+    bound = measured_bound(0.0, problem, delta=0.05)
     assert bound.vacuous
-    assert "says nothing" in bound.promise
+    assert "is vacuous" in bound.statement
 
 
 def test_the_spectrum_of_a_larger_graph_is_that_of_dense_algebra():
@@ -310,7 +312,7 @@ def test_the_spectrum_of_a_larger_graph_is_that_of_dense_algebra():
     assert measured.value - measured.error <= truth * (1 + 1e-9)
     assert truth <= measured.value * (1 + 1e-9)
     assert measured.error <= 0.03 * truth
-    widest = widest_node(graph, random_state=7)
+    widest = max_pinv_diagonal(graph, random_state=7)
     exact = np.diag(np.linalg.pinv(graph.laplacian().toarray(), hermitian=True)).max()
     assert widest.value - 1e-6 <= exact <= widest.value + widest.error + 1e-6
 

@@ -180,7 +180,7 @@ def test_the_bound_of_a_fit_is_stated_in_words():
     y = hide(truth, NODES)
     bound = gs.StableHFSClassifier(random_state=7).fit(graph, y).bound_
     assert bound.vacuous
-    assert "says nothing" in bound.promise
+    assert "is vacuous" in bound.statement
     dense = gs.sources.complete(400)
     y = np.where(np.arange(400) % 2, -1, np.arange(400) // 2 % 2)
     assert gs.StableHFSClassifier(eta=10.0).fit(dense, y).bound_.value < 0.7
@@ -197,7 +197,7 @@ def test_no_bound_where_nothing_is_proved():
     graph = gs.EdgeList(tail=[0, 2], head=[1, 3])
     bound = gs.StableHFSClassifier(eta=1.0).fit(graph, [0, -1, 1, -1]).bound_
     assert bound.vacuous
-    assert "nothing is proved" in bound.promise
+    assert "nothing is proved" in bound.statement
 
 
 @pytest.mark.parametrize("dimension", [1, 30])

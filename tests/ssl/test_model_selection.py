@@ -7,7 +7,7 @@ import pytest
 
 from graphsqueak.sources import grid
 from graphsqueak.ssl import StableHFSClassifier
-from graphsqueak.ssl.decisions.thresholds import best_threshold, low_density_threshold
+from graphsqueak.ssl.decisions.thresholds import best_threshold, least_error_threshold
 from graphsqueak.ssl.labels import ClassLabels
 from graphsqueak.ssl.model_selection import select_for_classes
 from graphsqueak.ssl.stable import (
@@ -83,17 +83,6 @@ def test_the_threshold_moves_little_where_a_score_does():
     assert np.abs(np.diff(levels)).max() < 0.1
 
 
-def test_the_cut_moves_little_where_two_valleys_are_as_deep():
-    """The deeper one alone would make it jump by 1."""
-    held_out, is_second = np.array([-3.0, -2.0, 2.0, 3.0]), np.array([False, False, True, True])
-    crowds, cuts = [np.linspace(start, start + 1.6, 600) for start in (-2.8, -0.8, 1.2)], []
-    for n_left in range(36, 45):
-        valleys = [np.linspace(-1.2, -0.8, n_left), np.linspace(0.8, 1.2, 80 - n_left)]
-        cuts.append(low_density_threshold(np.concatenate([*crowds, *valleys]), held_out, is_second))
-    assert np.abs(np.diff(cuts)).max() < 0.1
-    assert cuts[0] < 0 < cuts[-1]
-
-
 def test_even_classes_and_a_given_eta_need_no_scores():
     def score_held_out(eta):
         raise AssertionError("scored without need")
@@ -103,28 +92,29 @@ def test_even_classes_and_a_given_eta_need_no_scores():
     assert choice.eta == 0.5
 
 
-def test_two_classes_are_cut_half_way_to_where_no_node_lies():
-    """Labels allow cuts from -1 to 5; only from 3 to 4 is there no node, and 3.5 / 2 is taken."""
+def test_the_threshold_is_half_of_the_mean_of_those_with_the_fewest_mistakes():
+    """By a fine grid of thresholds, with weights, and in any unit."""
     rng = np.random.default_rng(41_077)
-    scores = np.concatenate([rng.uniform(-4, 3, size=4000), rng.uniform(4, 6, size=1000)])
-    held_out, is_second = np.array([-3.0, -1.0, 5.0, 5.5]), np.array([False, False, True, True])
-    assert low_density_threshold(scores, held_out, is_second) == pytest.approx(3.5 / 2, abs=0.1)
-    assert low_density_threshold(-scores, -held_out, ~is_second) == pytest.approx(-3.5 / 2, abs=0.1)
-    assert low_density_threshold(scores / 7, held_out / 7, is_second) == pytest.approx(
-        3.5 / 14, abs=0.1 / 7
-    )
+    scores = rng.normal(size=500)
+    for n_labels in (2, 5, 40):
+        held_out = rng.normal(size=n_labels)
+        is_second = held_out + rng.normal(size=n_labels) > 0
+        weight = rng.integers(1, 4, size=n_labels)
+        grid = np.linspace(*np.quantile(scores, [0.02, 0.98]), 100_001)
+        is_wrong = (held_out[:, None] > grid) != is_second[:, None]
+        mistakes = weight @ is_wrong
+        expected = grid[mistakes == mistakes.min()].mean() / 2
+        found = least_error_threshold(scores, held_out, is_second, sample_weight=weight)
+        assert found == pytest.approx(expected, abs=1e-4)
+        mirrored = least_error_threshold(-scores, -held_out, ~is_second, sample_weight=weight)
+        assert mirrored == pytest.approx(-found)
+        scaled = least_error_threshold(scores / 7, held_out / 7, is_second, sample_weight=weight)
+        assert scaled == pytest.approx(found / 7)
 
 
-def test_labels_come_before_the_valley():
-    """A cut where no node lies would misclassify two labels of four; one below them none."""
-    scores = np.concatenate([np.linspace(-4, 3, 4000), np.linspace(4, 6, 1000)])
-    held_out, is_second = np.array([-3.0, -1.0, 2.0, 2.5]), np.array([False, False, True, True])
-    assert -1.0 <= 2 * low_density_threshold(scores, held_out, is_second) <= 2.0
-
-
-def test_all_scores_alike_leave_the_cut():
+def test_equal_scores_leave_the_threshold_at_zero():
     assert (
-        low_density_threshold(np.zeros(50), np.zeros(4), np.array([True, True, False, False]))
+        least_error_threshold(np.zeros(50), np.zeros(4), np.array([True, True, False, False]))
         == 0.0
     )
 

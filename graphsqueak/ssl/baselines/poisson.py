@@ -20,7 +20,7 @@ import numpy as np
 from graphsqueak.solvers import LaplacianSolver
 from graphsqueak.solvers.components import component_sums
 from graphsqueak.ssl.base import GraphClassifier
-from graphsqueak.ssl.decisions.class_sizes import class_shares, meet_sizes
+from graphsqueak.ssl.decisions.class_sizes import class_fractions, meet_sizes
 from graphsqueak.ssl.stable import label_means, labeled_components
 
 __all__ = ["PoissonClassifier"]
@@ -83,6 +83,6 @@ class PoissonClassifier(GraphClassifier):
         scores[has_one_class] = (mean - 1 / labels.classes.size)[component[has_one_class]]
         scores[~has_label] = 0.0
         if self.class_sizes is not None:
-            sizes = class_shares(self.class_sizes, labels, scores[has_label])
+            sizes = class_fractions(self.class_sizes, labels, scores[has_label])
             scores[has_label] = meet_sizes(scores[has_label], sizes)
         return scores - scores.mean(axis=1, keepdims=True), has_label

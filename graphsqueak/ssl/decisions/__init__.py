@@ -1,1 +1,1 @@
-"""How scores become classes and probabilities."""
+"""From scores to classes and probabilities."""

@@ -1,27 +1,26 @@
-"""Class sizes that are known, and a graph cut that has them.
+"""Decisions that meet class sizes: by offsets of the scores, or by a graph cut.
 
-*Offsets*. With few labels the largest score favors the classes whose labels happen to lie in the
-middle. If class c is known to have a share s_c of the nodes, each column of scores is divided by
-its spread, and offsets o_c are found for which the largest score + o_c meets the shares: a concave
-problem, max over o of s o - mean over x of max_c (score_xc + o_c), by a few dozen steps.
+*Offsets.* With few labels, the largest score favors the classes whose labels happen to lie in the
+middle. If class c is known to have a fraction s_c of the nodes, each column of scores is divided by
+its standard deviation, and offsets o_c are found with which the largest score + o_c meets the
+fractions: a concave problem, max over o of s o - mean over x of max_c (score_xc + o_c), solved by
+subgradient steps.
 
-*The cut* of few edges between classes of these sizes is sought from there by MBO steps [MKB13]: the
-classes diffuse, in K = 6 implicit steps of a time tau = 2,
+*The cut* with few edges between classes of these sizes is sought from there by MBO steps [MKB13].
+The classes diffuse in K = 6 implicit steps of duration tau = 2,
 
     (D / tau + L + F) u_k = D / tau * u_{k-1} + F y,     u_0 = classes,     F = D at labeled nodes,
 
-(a solve each, the same matrix every time, begun at u_{k-1}), and every node takes its largest
-u_K + o, sizes met again, until few nodes change. K steps damp a mode of eigenvalue t of D^-1 L by
-(1 + tau t)^-K, as the heat kernel does by exp(-K tau t). A single step of the same time leaves
-1 / (1 + K tau t) of it: where neighbors often disagree, noise, whose modes are many, then outweighs
-the classes. A convex relaxation in place of the first cut (CutSSL [HCWCM24] without its concave
-term: rows in the simplex, sizes as constraints, ADMM) is no other way: its first rounds are such a
-diffusion, which the maximum principle keeps in the simplex, and its optimum is a start hardly
-better than the scores.
+one solve each, with the same matrix, started at u_{k-1}. Each node then takes its largest u_K + o,
+with offsets o that meet the sizes again. This is repeated until few nodes change. K steps reduce a
+mode of eigenvalue t of D^-1 L by (1 + tau t)^-K, as the heat kernel does by exp(-K tau t). A single
+step of the same total duration leaves 1 / (1 + K tau t) of it: if neighbors often disagree, the
+noise, which has many modes, then outweighs the classes. A convex relaxation (CutSSL [HCWCM24]) has
+an optimum that is hardly a better start than the scores.
 
-*Sizes that are not known* ("auto") are what the scores alone decide, shrunk towards equal ones by a
-share C / (l + C). (The shares of l labels are the noisier estimate: with 20 labels a class, a class
-in ten has another size by a third.)
+*Sizes that are not known* ("auto") are those that the scores alone decide, shrunk towards equal
+ones by a fraction C / (l + C). The class frequencies of the labels are a noisier estimate: with 20
+labels per class, their relative standard deviation is 22 %.
 
 References
 ----------
@@ -39,99 +38,143 @@ from graphsqueak.errors import InputError, Parameter
 from graphsqueak.solvers import LaplacianSolver
 from graphsqueak.validation import check_real
 
-__all__ = ["class_shares", "cut_scores", "meet_sizes"]
+__all__ = ["class_fractions", "cut_scores", "meet_sizes"]
 
-_MOST_STEPS = 300  # of offsets
-_CLOSE = 1e-3  # of a share
-_TAU = 2.0
-_N_STEPS = 6  # of diffusion, from one cut to the next
-_MOST_CUTS = 12
-_SETTLED = 0.01  # share of the nodes that still change: flatter borders are no better ones
-_TOL = 1e-3  # of the solves of diffusion
+# Duration of a diffusion step, and steps from one cut to the next.
+DIFFUSION_TIME = 2.0
+N_DIFFUSION_STEPS = 6
+# The cut has converged if at most this fraction of the nodes changes.
+MAX_CHANGED_FRACTION = 0.01
+MAX_CUTS = 12
+# Relative residual of the solves: only the largest column of each row matters.
+DIFFUSION_TOL = 1e-3
 
 
-def class_shares(class_sizes, labels, scores):
-    """Shares of the classes: given, of the labels, or estimated.
+def class_fractions(class_sizes, labels, scores):
+    """Return the fraction of the nodes in each class: given, of the labels, or estimated.
 
     Parameters
     ----------
     class_sizes : "labels", "auto" or mapping from classes to sizes
     labels : ClassLabels
-    scores : array (n, C)
-        Of the nodes that a label reaches.
+    scores : array of shape (n, C)
+        Scores of the nodes in a component with a label.
 
     Examples
     --------
     >>> from graphsqueak.ssl.labels import ClassLabels
     >>> labels = ClassLabels(np.arange(3), np.array([0, 0, 1]), np.array(["ham", "spam"]))
-    >>> class_shares({"ham": 30, "spam": 10}, labels, np.zeros((4, 2)))
+    >>> class_fractions({"ham": 30, "spam": 10}, labels, np.zeros((4, 2)))
     array([0.75, 0.25])
     """
-    counts = np.bincount(labels.code, minlength=labels.classes.size)
+    n_labels = labels.code.size
+    n_classes = labels.classes.size
     if isinstance(class_sizes, Mapping):
         names = labels.classes.tolist()
         if set(class_sizes) != set(names):
             raise InputError(
-                f"class_sizes tells the sizes of {sorted(map(str, class_sizes))} and the labels "
-                f"are {sorted(map(str, names))}; give one of each"
+                f"class_sizes has the classes {sorted(map(str, class_sizes))} and the labels have "
+                f"{sorted(map(str, names))}; give one size per class"
             )
         sizes = [check_real(f"size of class {c}", class_sizes[c], above=0.0) for c in names]
         return np.array(sizes) / np.sum(sizes)
     if isinstance(class_sizes, str) and class_sizes == "labels":
-        return counts / counts.sum()
+        return np.bincount(labels.code, minlength=n_classes) / n_labels
     if isinstance(class_sizes, str) and class_sizes == "auto":
-        decided = np.bincount(scores.argmax(axis=1), minlength=counts.size) / max(len(scores), 1)
-        return (counts.sum() * decided + 1) / (counts.sum() + counts.size)
+        decided = np.bincount(scores.argmax(axis=1), minlength=n_classes) / max(len(scores), 1)
+        return (n_labels * decided + 1) / (n_labels + n_classes)
     raise InputError(
         Parameter("class_sizes", class_sizes),
         " is not understood; give None, 'labels', 'auto' or a mapping from classes to sizes",
     )
 
 
-def meet_sizes(scores, shares):
-    """Scores (n, C) in units of their spread, with offsets by which classes get these shares.
+def meet_sizes(scores, fractions, *, tol=1e-3, max_iter=300):
+    """Scale scores (n, C) to unit deviation and add offsets that give the classes these sizes.
 
+    Parameters
+    ----------
+    scores : array of shape (n, C)
+    fractions : array of shape (C,)
+    tol : float
+        Largest difference of a class size, as a fraction of the nodes, at which to stop.
+    max_iter : int
+        Number of subgradient steps; the best offsets are returned.
+
+    Examples
+    --------
     >>> scores = np.array([[2.0, 0.0], [1.0, 0.0], [0.5, 0.0], [0.4, 0.0]])
     >>> np.bincount(meet_sizes(scores, np.array([0.5, 0.5])).argmax(axis=1))
     array([2, 2])
     """
-    spread = scores.std(axis=0)
-    scores = scores / np.where(spread > 0, spread, 1.0)
-    offset = np.zeros(shares.size)
-    best, least, step = offset, np.inf, float(scores.std()) or 1.0
-    for number in range(_MOST_STEPS):
-        found = np.bincount((scores + offset).argmax(axis=1), minlength=shares.size) / len(scores)
-        wrong = shares - found
-        if np.abs(wrong).max() < least:
-            best, least = offset, np.abs(wrong).max()
-        if least <= max(_CLOSE, 0.5 / len(scores)):
+    n_nodes, n_classes = scores.shape
+    deviation = scores.std(axis=0)
+    scores = scores / np.where(deviation > 0, deviation, 1.0)
+    step = float(scores.std()) or 1.0
+    offset = np.zeros(n_classes)
+    best_offset = offset
+    best_error = np.inf
+    for iteration in range(max_iter):
+        sizes = np.bincount((scores + offset).argmax(axis=1), minlength=n_classes)
+        subgradient = fractions - sizes / n_nodes
+        error = np.abs(subgradient).max()
+        if error < best_error:
+            best_offset = offset
+            best_error = error
+        # Half a node is as close as sizes can be.
+        if best_error <= max(tol, 0.5 / n_nodes):
             break
-        offset = offset + step * shares.size * wrong / (1 + number / 20)
-    return scores + best
+        offset = offset + step * n_classes * subgradient / (1 + iteration / 20)
+    return scores + best_offset
 
 
-def cut_scores(graph, labels, scores, reached, shares, *, random_state=None):
-    """Scores of a cut of few edges, of classes with these shares, begun from `scores` (n, C).
+def cut_scores(graph, labels, scores, reached, fractions, *, random_state=None):
+    """Return scores of a cut with few edges between classes of these sizes.
 
-    Nodes that no label reaches have no part in it.
+    Parameters
+    ----------
+    graph : EdgeList
+    labels : ClassLabels
+    scores : array of shape (n_nodes, C)
+        The first cut.
+    reached : array of bool, shape (n_nodes,)
+        Which nodes are in a component with a label; the others are left out of the sizes.
+    fractions : array of shape (C,)
+    random_state : int, Generator or None
+
+    Returns
+    -------
+    ndarray of shape (n_nodes, C)
+        Rows sum to zero.
     """
-    degrees, one_hot, labeled = graph.degrees(), np.eye(shares.size), labels.nodes
-    hold = np.where(degrees > 0, degrees, 1.0) / _TAU
-    ridge, given = hold.copy(), np.zeros(scores.shape)
-    ridge[labeled] += _TAU * hold[labeled]
-    given[labeled] = _TAU * hold[labeled, None] * (labels.one_hot() - 1 / shares.size)
+    labeled = labels.nodes
+    n_classes = fractions.size
+    degrees = graph.degrees()
+    inertia = np.where(degrees > 0, degrees, 1.0) / DIFFUSION_TIME
+    # F = D at labeled nodes, in the unit of the inertia.
+    fidelity = DIFFUSION_TIME * inertia[labeled]
+    ridge = inertia.copy()
+    ridge[labeled] += fidelity
+    source = np.zeros(scores.shape)
+    source[labeled] = fidelity[:, None] * (labels.one_hot() - 1 / n_classes)
     solver = LaplacianSolver(
-        graph, ridge=ridge, tol=_TOL, n_solves=_N_STEPS * _MOST_CUTS, random_state=random_state
+        graph,
+        ridge=ridge,
+        tol=DIFFUSION_TOL,
+        n_solves=N_DIFFUSION_STEPS * MAX_CUTS,
+        random_state=random_state,
     )
-    scores, known = scores.copy(), np.flatnonzero(reached)
+    scores = scores.copy()
+    sized = np.flatnonzero(reached)
     code = scores.argmax(axis=1)
-    for _ in range(_MOST_CUTS):
+    for _ in range(MAX_CUTS):
         code[labeled] = labels.code
-        spread = one_hot[code] - 1 / shares.size
-        for _ in range(_N_STEPS):
-            spread = solver.solve(hold[:, None] * spread + given, start=spread)
-        scores[known] = meet_sizes(spread[known], shares)
-        before, code = code, scores.argmax(axis=1)
-        if np.count_nonzero(code != before) <= _SETTLED * code.size:
+        diffused = np.eye(n_classes)[code] - 1 / n_classes
+        for _ in range(N_DIFFUSION_STEPS):
+            diffused = solver.solve(inertia[:, None] * diffused + source, start=diffused)
+        scores[sized] = meet_sizes(diffused[sized], fractions)
+        previous = code
+        code = scores.argmax(axis=1)
+        if np.count_nonzero(code != previous) <= MAX_CHANGED_FRACTION * code.size:
             break
     return scores - scores.mean(axis=1, keepdims=True)

@@ -1,8 +1,8 @@
-"""Sample weights: the weight of each label in the loss, by class and by node.
+"""Sample weights: the weight of each label in the loss, by node and by class.
 
 Stable-HFS then minimizes sum_S s_i (f_i - y_i)^2 + alpha f' L f, with the weighted mean for ybar: a
-label with s_i = 2 is two of them at one node, one with s_i = 0 is none. Labels that are left out to
-choose by count as much as they weigh.
+label with s_i = 2 counts as two labels of one node, and one with s_i = 0 as none. In leave-one-out
+selection, labels count by their weights.
 """
 
 import warnings
@@ -18,13 +18,13 @@ from graphsqueak.validation import check_real
 __all__ = ["class_weighted", "node_weights", "weighted_labels"]
 
 
-def weighted_labels(labels, given, graph):
-    """The labels with weights, without those of weight 0 and classes that have no other.
+def weighted_labels(labels, sample_weight, graph):
+    """Add weights to labels, and drop labels of weight 0 and the classes that only these have.
 
     Parameters
     ----------
     labels : ClassLabels or RealLabels
-    given : array over the nodes, mapping from ids to weights, or None
+    sample_weight : array over the nodes, mapping from ids to weights, or None
     graph : EdgeList
 
     Examples
@@ -38,71 +38,77 @@ def weighted_labels(labels, given, graph):
     >>> weighted_labels(labels, {"ann": 0.0}, path).classes.tolist()
     ['spam']
     """
-    if given is None:
+    if sample_weight is None:
         return labels
-    weight = node_weights(given, labels.nodes, graph)
+    weight = node_weights(sample_weight, labels.nodes, graph)
     return labels._replace(sample_weight=weight).select(weight > 0)
 
 
-def node_weights(given, nodes, graph):
-    """Weights of some `nodes` of a graph; 1 for a node that a mapping does not name.
+def node_weights(sample_weight, nodes, graph):
+    """Match weights to `nodes` of a graph; 1 for a node that a mapping does not have.
 
-    Up to half of the names may be about nodes that the graph does not have, as for labels.
+    Up to half of the ids may be missing from the graph, as for labels.
 
     >>> from graphsqueak.graph import EdgeList
     >>> path = EdgeList.from_pairs([("ann", "bob"), ("bob", "cy")])
     >>> node_weights({"cy": 2.0}, np.array([0, 2]), path)
     array([1., 2.])
     """
-    values = NodeValues(given, is_missing, name="sample_weight", kind="weight")
-    found = values.find(graph.node_ids, 0, graph.n_nodes)
+    given = NodeValues(sample_weight, is_missing, name="sample_weight", kind="weight")
+    given.convert_to_float("sample_weight must be numbers")
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", AbsentLabelsWarning)  # the labels of these nodes warn
-        known, index = values.locate(found)
-    weights = np.full(graph.n_nodes, 1.0 if values.is_by_id else np.nan)
-    weights[known] = _numbers(values.values)[index]
+        # The labels of these nodes cause the same warning.
+        warnings.simplefilter("ignore", AbsentLabelsWarning)
+        known, index = given.locate(given.find(graph.node_ids, 0, graph.n_nodes))
+    default = 1.0 if given.is_by_id else np.nan
+    weights = np.full(graph.n_nodes, default)
+    weights[known] = given.values[index]
     weights = weights[nodes]
-    good = (weights >= 0) & (weights < np.inf)
-    if not good.all():
-        node = int(np.argmin(good))
+    is_valid = (weights >= 0) & (weights < np.inf)
+    if not is_valid.all():
+        first = int(np.argmin(is_valid))
         raise InputError(
-            f"the sample_weight of labeled node {graph.ids[nodes[node]]!s} is {weights[node]}; it "
-            "must be finite and not negative"
+            f"the sample_weight of labeled node {graph.ids[nodes[first]]!s} is {weights[first]}; "
+            "it must be finite and not negative"
         )
     if not weights.any():
         raise InputError("sample_weight is zero at all labels; give at least one a positive weight")
     return weights
 
 
-def class_weighted(labels, given):
-    """The labels, each weighed by its class: as given, or such that all classes weigh the same.
+def class_weighted(labels, class_weight):
+    """Multiply the weights of labels by those of their classes.
 
+    Parameters
+    ----------
+    labels : ClassLabels
+    class_weight : None, "balanced" or mapping from classes to weights
+        "balanced" gives all classes the same total weight.
+
+    Examples
+    --------
     >>> from graphsqueak.ssl.labels import ClassLabels
     >>> labels = ClassLabels(np.arange(3), np.array([0, 0, 1]), np.array(["ham", "spam"]))
     >>> class_weighted(labels, "balanced").sample_weight
     array([0.75, 0.75, 1.5 ])
     """
-    if given is None:
+    if class_weight is None:
         return labels
     names = labels.classes.tolist()
     weight = np.ones(labels.code.size) if labels.sample_weight is None else labels.sample_weight
-    if isinstance(given, str) and given == "balanced":
-        sizes = np.bincount(labels.code, weight, len(names))
-        return labels._replace(sample_weight=weight * (sizes.mean() / sizes)[labels.code])
-    if not isinstance(given, Mapping):
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        total = np.bincount(labels.code, weight, len(names))
+        factor = total.mean() / total
+    elif isinstance(class_weight, Mapping):
+        unknown = [name for name in class_weight if name not in names]
+        if unknown:
+            raise InputError(f"class_weight has {unknown[0]!r}, which is not a class of the labels")
+        factor = np.array(
+            [check_real(f"weight of class {c}", class_weight.get(c, 1.0), above=0.0) for c in names]
+        )
+    else:
         raise InputError(
-            Parameter("class_weight", given),
+            Parameter("class_weight", class_weight),
             " is not understood; give None, 'balanced' or a mapping from classes to weights",
         )
-    unknown = [name for name in given if name not in names]
-    if unknown:
-        raise InputError(f"class_weight has {unknown[0]!r}, which is no class of the labels")
-    each = [check_real(f"weight of class {c}", given.get(c, 1.0), above=0.0) for c in names]
-    return labels._replace(sample_weight=weight * np.array(each)[labels.code])
-
-
-def _numbers(values):
-    try:
-        return np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError("sample_weight holds other things than numbers") from None
+    return labels._replace(sample_weight=weight * factor[labels.code])

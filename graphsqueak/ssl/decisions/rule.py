@@ -2,8 +2,8 @@
 
 1. Scores are f + t (m - 1/C), with the class means m of the component and the prior weight t. In a
    component whose labels are of one class f is zero, and the scores are m - 1/C.
-2. Of two classes, with t selected, the cut between them moves towards scores that few nodes have
-   (`thresholds`).
+2. Of two classes, with t selected, the threshold between them moves to where it misclassifies the
+   fewest labels (`thresholds`).
 3. If calibrated, a sigmoid per class turns scores into probabilities (`calibration`).
 4. If class sizes are given, offsets or a graph cut meet them (`class_sizes`).
 """
@@ -17,8 +17,8 @@ import numpy as np
 from graphsqueak.errors import InputError, Parameter
 from graphsqueak.randomness import RandomState
 from graphsqueak.ssl.decisions.calibration import fit_sigmoids
-from graphsqueak.ssl.decisions.class_sizes import class_shares, cut_scores, meet_sizes
-from graphsqueak.ssl.decisions.thresholds import low_density_threshold
+from graphsqueak.ssl.decisions.class_sizes import class_fractions, cut_scores, meet_sizes
+from graphsqueak.ssl.decisions.thresholds import least_error_threshold
 from graphsqueak.validation import check_choice
 
 __all__ = ["Decision", "DecisionRule", "add_prior"]
@@ -82,7 +82,7 @@ class DecisionRule:
         loo_scores = calibration[0] + threshold * prior
         cut = 0.0
         if self.has_cut and n_classes == 2 and not np.isnan(selection.error_rate):
-            cut = low_density_threshold(
+            cut = least_error_threshold(
                 scores[fit.reached, 1],
                 loo_scores[:, 1],
                 selection.code == 1,
@@ -111,7 +111,7 @@ class DecisionRule:
                 " only; set one of them",
             )
         sizes = "auto" if self.class_sizes is None else self.class_sizes
-        shares = class_shares(sizes, labels, scores[reached])
+        shares = class_fractions(sizes, labels, scores[reached])
         sized = scores.copy()
         sized[reached] = meet_sizes(scores[reached], shares)
         if self.decision == "cut":

@@ -1,78 +1,75 @@
-"""Prior weight and cut between classes, by labeled nodes scored without their own labels.
+"""Prior weight, and threshold between two classes, from labels scored without their own labels.
 
 *The prior weight t* of two classes is a mean over a grid, in standard deviations of the scores.
-Each value counts by exp(-mistakes), where a node near the threshold makes part of a mistake
+Each value counts by exp(-mistakes), where a node near the threshold is a fraction of a mistake
 (smoothed maximum score [H92]). The best value alone would jump where two are equally good, and
-differ for scores that hardly differ.
+would differ for scores that hardly differ.
 
-*The cut* between two classes: a few labels leave an interval of cuts that misclassify equally few
-of them, and its middle is as good as any for the labels alone. The nodes without a label say more:
-a cut through many equal scores separates nodes that belong together. The cut moves half of the way
-to the scores of the interval that the fewest nodes have (low-density separation [CZ05]); the other
-half is left to the labels, which are few, but not misled by a cluster of one class.
+*The threshold* between two classes is 0 for centered scores. A few labels leave intervals of
+thresholds that misclassify equally few of them. The threshold is half of their mean: the labels
+are few, and thresholds are shrunk towards 0.
 
 References
 ----------
 [H92]  Horowitz. A smoothed maximum score estimator for the binary response model. Econometrica 60,
        1992.
-[CZ05] Chapelle, Zien. Semi-supervised classification by low density separation. AISTATS 2005.
 """
 
 import numpy as np
-from scipy.ndimage import gaussian_filter1d
 from scipy.special import expit, softmax
 
-__all__ = ["best_threshold", "low_density_threshold"]
+__all__ = ["best_threshold", "least_error_threshold"]
 
-# Prior weights that are tried, in standard deviations of the scores. With nine values up to 4,
-# balanced accuracy over ten graphs is 0.4 points lower.
+# Prior weights that are tried, in standard deviations of the scores. On eight graphs with 10 and 40
+# labels per class, halved: accuracy 0.3 points lower, balanced accuracy 1.4 higher; doubled: 0.1
+# and 2.1 lower.
 LEVELS = (0.0, 1.0, 2.0)
-# Bins of the scores. The sensitivity was not measured.
-N_BINS = 200
-# Fraction of the scores on either side where no cut is tried: without it a rare class is cut off
-# (balanced accuracy 0.5 points lower).
+# Fraction of the scores on either side where no threshold is tried, since it would cut off a rare
+# class. On the same graphs, halved: accuracy 0.1 points higher, balanced accuracy 1.1 lower;
+# doubled: 0.4 lower and 0.9 higher.
 TAIL_FRACTION = 0.02
-# Power of the density by which cuts count less. The sensitivity was not measured.
-DENSITY_POWER = 4
 
 
-def low_density_threshold(scores, loo_scores, is_second, *, sample_weight=None):
-    """Return the cut to use instead of 0 on scores of the second class.
+def least_error_threshold(scores, loo_scores, is_second, *, sample_weight=None):
+    """Return the threshold to use instead of 0 on scores of the second class.
 
     Parameters
     ----------
-    scores : array (n,)
-        Scores of all nodes in a component with a label; above the cut they belong to the second
-        class.
-    loo_scores : array (l,)
+    scores : array of shape (n,)
+        Scores of all nodes in a component with a label; above the threshold they belong to the
+        second class.
+    loo_scores : array of shape (l,)
         Scores of labeled nodes, each without its own label.
-    is_second : array of bool (l,)
+    is_second : array of bool, shape (l,)
         Whether these belong to the second class.
-    sample_weight : array (l,), optional
+    sample_weight : array of shape (l,), optional
         Their weights.
 
     Examples
     --------
-    Labels at -2 and 3 allow any cut in between. No node lies from 1 to 2, and 1.5 / 2 is returned:
+    Labels at -2 and 3 allow any threshold in between, and (-2 + 3) / 2 / 2 is returned:
 
-    >>> scores = np.concatenate([np.linspace(-3, 1, 400), np.linspace(2, 4, 200)])
-    >>> round(low_density_threshold(scores, np.array([-2.0, 3.0]), np.array([False, True])), 1)
-    0.7
+    >>> scores = np.linspace(-5, 5, 100)
+    >>> least_error_threshold(scores, np.array([-2.0, 3.0]), np.array([False, True]))
+    0.25
     """
     low, high = np.quantile(scores, [TAIL_FRACTION, 1 - TAIL_FRACTION])
     if not low < high:
         return 0.0
-    counts, edges = np.histogram(scores, N_BINS, (low, high))
-    cuts = (edges[:-1] + edges[1:]) / 2
-    # Silverman's rule for the bandwidth of a density.
-    bandwidth = 0.9 * scores.std() * scores.size**-0.2
-    n_bins = bandwidth / (edges[1] - edges[0])
-    density = gaussian_filter1d(counts.astype(np.float64), n_bins, mode="nearest") + 1.0
-    is_wrong = (loo_scores[:, None] > cuts) != is_second[:, None]
-    mistakes = _weights(sample_weight, loo_scores.size) @ is_wrong
+    # Between neighboring ends all thresholds make the same mistakes.
+    ends = np.unique(np.clip(np.append(loo_scores, [low, high]), low, high))
+    middle = (ends[1:] + ends[:-1]) / 2
+    weight = _weights(sample_weight, loo_scores.size)
+    # When the threshold passes a label, the label becomes right (first class) or wrong (second).
+    change = np.bincount(
+        np.searchsorted(middle, loo_scores),
+        np.where(is_second, weight, -weight),
+        minlength=middle.size + 1,
+    )
+    mistakes = weight[~is_second].sum() + np.cumsum(change[:-1])
     is_allowed = np.isclose(mistakes, mistakes.min())
-    emptiness = softmax(-DENSITY_POWER * np.log(density[is_allowed]))
-    return float(emptiness @ cuts[is_allowed]) / 2
+    lengths = np.diff(ends)[is_allowed]
+    return float(np.average(middle[is_allowed], weights=lengths)) / 2
 
 
 def best_threshold(scores, code, prior, threshold, *, sample_weight=None):

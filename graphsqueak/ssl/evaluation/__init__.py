@@ -1,1 +1,1 @@
-"""How well labels are predicted that a model did not know."""
+"""Measures of how well models predict labels that they were not fitted to."""

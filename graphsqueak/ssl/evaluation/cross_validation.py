@@ -1,4 +1,8 @@
-"""Cross-validation on graphs: labels are hidden, nodes and edges stay."""
+"""Cross-validation of models on graphs: labels are hidden, nodes and edges are kept.
+
+Removing the nodes of a fold would change the graph that the other nodes are predicted by. Here each
+fold hides the labels of its nodes only (`GraphSplit`), and scores the predictions for them.
+"""
 
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -12,14 +16,11 @@ from graphsqueak.errors import InputError
 from graphsqueak.randomness import RandomState
 from graphsqueak.sources.edge_source import EdgeSource
 from graphsqueak.sources.graph_like import GraphLike, as_edge_list
-from graphsqueak.ssl.alignment import NodeValues, split_by_id, with_plain_type
-from graphsqueak.ssl.labels import is_missing
+from graphsqueak.ssl.labels import given_labels, is_missing, is_unlabeled
 from graphsqueak.ssl.selection.graph_split import GraphSplit
 from graphsqueak.ssl.stable_classifier import StableHFSClassifier
 
 __all__ = ["cross_validate"]
-
-_NOTHING = {"i": -1, "f": np.nan, "U": "", "O": None}  # what means no label, by kind of array
 
 
 def cross_validate(
@@ -32,32 +33,32 @@ def cross_validate(
     n_splits: int = 5,
     random_state: RandomState = None,
 ) -> dict[str, np.ndarray]:
-    """Hide a part of the labels at a time, and score what a model says of their nodes.
+    """Estimate how well a model predicts labels, by hiding one fold of them at a time.
 
     Parameters
     ----------
     graph : EdgeList, EdgeSource, scipy adjacency matrix or networkx graph
-        Whole in every fold.
+        Each fold is fitted to the whole graph.
     y : array of shape (n_nodes,), or mapping from node ids to labels
-        -1 where there is no label, and NaN where there is no value. A pandas Series, or a table
-        with the columns node and label, is a mapping. Arrays go by position if that says which
-        node is meant (`graphsqueak.ssl.alignment`).
+        -1 marks a node without a class, and NaN one without a value. A pandas Series, or a table
+        with the columns node and label, is a mapping. Arrays are matched by position if that is
+        unambiguous (`graphsqueak.ssl.alignment`).
     estimator : estimator of graphsqueak, optional
         Default: `StableHFSClassifier`.
     scoring : str, callable or several names, optional
-        As scikit-learn knows them: "accuracy", "roc_auc", "average_precision", "f1_macro", ...
+        Scorers of scikit-learn: "accuracy", "roc_auc", "average_precision", "f1_macro", ...
         Default: accuracy, or the coefficient of determination of a regressor.
     features : array or data frame of shape (n_nodes, n_features), optional
         For `Smoothed` and `CorrectAndSmooth`, matched to nodes as in `Smoothed.fit`.
     n_splits : int
-        Folds of the labels (`GraphSplit`).
+        Number of folds of the labels (`GraphSplit`).
     random_state : int, Generator or None
         Seeds the folds.
 
     Returns
     -------
     dict of arrays of shape (n_splits,)
-        `test_score`, or a `test_NAME` for each of several names, and `fit_time` in seconds.
+        `test_score`, or `test_NAME` for each of several names, and `fit_time` in seconds.
 
     Examples
     --------
@@ -71,34 +72,41 @@ def cross_validate(
     is_class = is_classifier(getattr(model, "estimator", model))
     scorers = _scorers(scoring, "accuracy" if is_class else "r2")
     source = graph if isinstance(graph, EdgeSource) else as_edge_list(graph)
-    names, values = split_by_id(y)
-    values = with_plain_type(np.asarray(values))
+    given = given_labels(y, is_unlabeled if is_class else is_missing)
     columns: dict[str, list] = {name: [] for name in ("fit_time", *scorers)}
-    for train, test in GraphSplit(n_splits, random_state=random_state).split(None, values):
-        told: Any = values.copy()
-        if names is None:
-            told = told if values.dtype.kind in _NOTHING else told.astype(object)
-            told[test] = _NOTHING[told.dtype.kind]
-        else:
-            told = {names[row]: values[row] for row in train}
-        began = time.perf_counter()
+    for train, test in GraphSplit(n_splits, random_state=random_state).split(None, given.values):
+        data = {"y": _hide(given, train)}
+        if features is not None:
+            data["features"] = features
         fitted: Any = clone(model)
-        fitted.fit(source, told, *([] if features is None else [features]))
-        columns["fit_time"].append(time.perf_counter() - began)
-        rows, truth = test, values[test]
-        if names is not None:
-            hidden = NodeValues({names[row]: row for row in test}, is_missing)
-            rows, found = hidden.locate(hidden.find(fitted.ids_, 0, len(fitted.ids_)))
-            truth = values[hidden.values[found]]
-        truth = with_plain_type(truth)
-        answers = _Classes(fitted) if is_class else _Values(fitted)
+        start = time.perf_counter()
+        fitted.fit(source, **data)
+        columns["fit_time"].append(time.perf_counter() - start)
+        nodes = given.names[test]
+        if given.is_by_id:
+            # Nodes of y that are not in the graph are not scored.
+            all_nodes, index = given.locate(given.find(fitted.ids_, 0, len(fitted.ids_)))
+            is_test = np.isin(index, test)
+            nodes = all_nodes[is_test]
+            test = index[is_test]
+        adapter = _ClassifierAdapter(fitted) if is_class else _RegressorAdapter(fitted)
         for name, scorer in scorers.items():
-            columns[name].append(scorer(answers, rows, truth))
+            columns[name].append(scorer(adapter, nodes, given.values[test]))
     return {name: np.array(column) for name, column in columns.items()}
 
 
-class _Values(RegressorMixin, BaseEstimator):
-    """Answers for nodes of a graph, as scorers of scikit-learn ask for them."""
+def _hide(given, train):
+    """Return y with the labels `train` only."""
+    if given.is_by_id:
+        values = given.values[train].tolist()
+        return dict(zip(given.names[train].tolist(), values, strict=True))
+    is_hidden = np.ones(given.entries.size, dtype=bool)
+    is_hidden[given.names[train]] = False
+    return np.ma.masked_array(given.entries, mask=is_hidden)
+
+
+class _RegressorAdapter(RegressorMixin, BaseEstimator):
+    """A fitted model whose X is an array of nodes, for scorers of scikit-learn."""
 
     def __init__(self, fitted=None):
         self.fitted = fitted
@@ -110,8 +118,8 @@ class _Values(RegressorMixin, BaseEstimator):
         return self.fitted.predict()[rows]
 
 
-class _Classes(ClassifierMixin, _Values):
-    """The same for classes."""
+class _ClassifierAdapter(ClassifierMixin, _RegressorAdapter):
+    """The same for a classifier."""
 
     @property
     def classes_(self):
@@ -122,14 +130,16 @@ class _Classes(ClassifierMixin, _Values):
 
 
 def _scorers(scoring, default):
-    """Scorers of scikit-learn by the names of their columns."""
+    """Return scorers of scikit-learn by the names of their columns."""
     from sklearn.metrics import get_scorer
 
     if callable(scoring):
         return {"test_score": scoring}
-    is_one = scoring is None or isinstance(scoring, str)
-    wanted = {"score": scoring or default} if is_one else {name: name for name in scoring}
+    if scoring is None or isinstance(scoring, str):
+        names = {"test_score": scoring or default}
+    else:
+        names = {f"test_{name}": name for name in scoring}
     try:
-        return {f"test_{key}": get_scorer(name) for key, name in wanted.items()}
+        return {column: get_scorer(name) for column, name in names.items()}
     except ValueError as error:
         raise InputError(str(error).splitlines()[0]) from None

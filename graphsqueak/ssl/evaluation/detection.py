@@ -1,8 +1,8 @@
-"""Look for one class: who is flagged, and how good that is where the truth is known.
+"""Detection of one class: flag nodes for review, and measure the flags where the truth is known.
 
-Scores are shares of the class looked for, best calibrated: then their sum is the number of nodes of
-that class to expect, and the fewest nodes that hold a share R of it are those of the largest scores
-whose sum is R of that of all.
+If the scores of the nodes are calibrated probabilities, their sum is the expected number of nodes
+of the class. The smallest set of nodes that is expected to contain a fraction R of the class then
+consists of the nodes with the largest scores whose sum is R times the total.
 """
 
 from collections.abc import Collection, Mapping
@@ -16,9 +16,7 @@ from graphsqueak.sources.tables import is_table
 from graphsqueak.ssl.alignment import is_series, split_by_id
 from graphsqueak.validation import check_count, check_real
 
-__all__ = ["find_positives", "flag_positives", "judge_positives"]
-
-_N_BINS = 10
+__all__ = ["detection_report", "find_positives", "flag_positives"]
 
 
 def find_positives(
@@ -28,61 +26,70 @@ def find_positives(
     known: Collection = (),
     truth: Mapping | None = None,
     top: int | None = None,
-    threshold: float | None = None,
+    min_score: float | None = None,
     recall: float | None = None,
 ) -> tuple[np.ndarray, np.ndarray, dict]:
-    """Scores of a class at all nodes, who is flagged, and how good that is.
+    """Score all nodes for one class, flag some of them, and measure the flags.
 
     Parameters
     ----------
     model : classifier on graphs, fitted
     positive : a class
-        By its name, as text.
+        The class to detect; compared as text.
     known : ids, or labels by id (a mapping, a pandas Series or a table)
-        Nodes whose labels the model knew: none of them is flagged newly, or judged.
+        Nodes whose labels the model was fitted to. The options below do not flag them, and they
+        are not measured.
     truth : mapping from ids to classes, pandas Series or table, optional
-    top, threshold, recall : optional
-        At most one, as of `flag_positives`. Default: flag whom the model takes for the class.
+    top, min_score, recall : optional
+        At most one, as in `flag_positives`. Default: flag the nodes that the model predicts to be
+        of the class.
 
     Returns
     -------
     score : ndarray of float
+        Probability of the class, or fraction of the scores, for each node of `model.ids_`.
     flagged : ndarray of bool
-    told : dict
-        `positive`, the number `flagged` and, where there is a truth, what `judge_positives` says.
+    report : dict
+        `positive`, the number `flagged` and, if there is a truth, the result of `detection_report`.
 
     Examples
     --------
     >>> import networkx as nx
     >>> from graphsqueak.ssl import HFSClassifier
     >>> clf = HFSClassifier().fit(nx.path_graph(5), {0: "fine", 4: "ring"})
-    >>> score, flagged, told = find_positives(clf, "ring", known=[0, 4], top=1)
-    >>> score.tolist(), flagged.tolist(), told["flagged"]
+    >>> score, flagged, report = find_positives(clf, "ring", known=[0, 4], top=1)
+    >>> score.tolist(), flagged.tolist(), report["flagged"]
     ([0.0, 0.25, 0.5, 0.75, 1.0], [False, False, False, True, True], 1)
     """
-    names, labeled = list(map(str, model.ids_.tolist())), set(map(str, _ids_of(known)))
-    classes = list(map(str, model.classes_.tolist()))
-    if str(positive) not in classes:
-        raise InputError(f"{positive} is no class of the labels, which are {', '.join(classes)}")
-    score = model.label_distributions_[:, classes.index(str(positive))]
-    rest = np.array([name not in labeled for name in names])
-    flagged = np.array([str(label) == str(positive) for label in model.transduction_.tolist()])
-    if (top, threshold, recall) != (None, None, None):
-        flagged[rest] = flag_positives(score[rest], top=top, threshold=threshold, recall=recall)
-    told: dict[str, Any] = {"positive": str(positive), "flagged": int(flagged[rest].sum())}
-    nodes, values = split_by_id({} if truth is None else truth, "truth")
-    if nodes is None:
+    positive = str(positive)
+    names = [str(name) for name in model.ids_.tolist()]
+    classes = [str(name) for name in model.classes_.tolist()]
+    if positive not in classes:
+        raise InputError(f"{positive} is not a class of the labels, which are {', '.join(classes)}")
+    score = model.label_distributions_[:, classes.index(positive)]
+    known_names = {str(name) for name in _ids_of(known)}
+    is_new = np.array([name not in known_names for name in names])
+    flagged = np.array([str(label) == positive for label in model.transduction_.tolist()])
+    if any(option is not None for option in (top, min_score, recall)):
+        flagged[is_new] = flag_positives(score[is_new], top=top, min_score=min_score, recall=recall)
+    report: dict[str, Any] = {"positive": positive, "flagged": int(flagged[is_new].sum())}
+    if truth is None:
+        return score, flagged, report
+    ids, values = split_by_id(truth, "truth")
+    if ids is None:
         raise InputError("truth is an array; pass a dict or a pandas Series indexed by node id")
-    pairs = zip(nodes, values.tolist(), strict=True)
-    asked = {str(node): str(value) == str(positive) for node, value in pairs}
-    rows = [row for row in np.flatnonzero(rest) if names[row] in asked]
+    is_positive = {
+        str(node): str(value) == positive for node, value in zip(ids, values.tolist(), strict=True)
+    }
+    rows = [row for row in np.flatnonzero(is_new) if names[row] in is_positive]
     if rows:
-        told |= judge_positives([asked[names[row]] for row in rows], score[rows], flagged[rows])
-    return score, flagged, told
+        truth_of_rows = [is_positive[names[row]] for row in rows]
+        report |= detection_report(truth_of_rows, score[rows], flagged[rows])
+    return score, flagged, report
 
 
 def _ids_of(known):
-    """The ids of labels by id; other collections are ids themselves."""
+    """Return the ids of labels by id; other collections are ids themselves."""
     if isinstance(known, Mapping) or is_series(known) or is_table(known):
         ids, _ = split_by_id(known, "known")
         return known if ids is None else ids
@@ -93,22 +100,22 @@ def flag_positives(
     scores: ArrayLike,
     *,
     top: int | None = None,
-    threshold: float | None = None,
+    min_score: float | None = None,
     recall: float | None = None,
 ) -> np.ndarray:
-    """Flag the nodes of the largest scores: so many, above a threshold, or to find a share.
+    """Flag the nodes with the largest scores, by exactly one of three criteria.
 
     Parameters
     ----------
     scores : array of shape (n,)
-        Probabilities, or other shares, of the class looked for.
+        Probabilities of the class to detect, or other scores.
     top : int, optional
-        How many to flag. Exactly one of the three is given.
-    threshold : float, optional
-        Flag scores that are not below it.
+        Number of nodes to flag.
+    min_score : float, optional
+        Flag the nodes with at least this score.
     recall : float, optional
-        Flag the fewest that are expected to hold this share of the class, if `scores` are
-        probabilities.
+        Flag the fewest nodes that are expected to contain this fraction of the class, if `scores`
+        are probabilities.
 
     Returns
     -------
@@ -122,33 +129,32 @@ def flag_positives(
     array([ True, False,  True, False])
     """
     scores = np.asarray(scores, dtype=np.float64)
-    if sum(option is not None for option in (top, threshold, recall)) != 1:
-        raise InputError("give exactly one of top, threshold and recall")
-    if threshold is not None:
-        return scores >= check_real("threshold", threshold)
+    if sum(option is not None for option in (top, min_score, recall)) != 1:
+        raise InputError("give exactly one of top, min_score and recall")
+    if min_score is not None:
+        return scores >= check_real("min_score", min_score)
     order = np.argsort(-scores, kind="stable")
-    if recall is not None:
-        check_real("recall", recall, above=0.0)
-        if recall > 1:
-            raise InputError(Parameter("recall", recall), " is a share, at most 1")
-        found = np.cumsum(scores[order])
-        size = (
-            int(np.searchsorted(found, recall * found[-1] * (1 - 1e-12))) + 1 if order.size else 0
-        )
+    if recall is None:
+        n_flagged = check_count("top", top)
     else:
-        size = check_count("top", top)
+        if check_real("recall", recall, above=0.0) > 1:
+            raise InputError(Parameter("recall", recall), " is a fraction, at most 1")
+        expected = np.cumsum(scores[order])
+        # Rounding of the sum must not add a node.
+        needed = recall * expected[-1:] * (1 - 1e-12)
+        n_flagged = int(np.searchsorted(expected, needed).sum()) + 1
     flagged = np.zeros(scores.size, dtype=bool)
-    flagged[order[:size]] = True
+    flagged[order[:n_flagged]] = True
     return flagged
 
 
-def judge_positives(truth: ArrayLike, scores: ArrayLike, flagged: ArrayLike) -> dict:
-    """How good scores and flags are.
+def detection_report(truth: ArrayLike, scores: ArrayLike, flagged: ArrayLike) -> dict:
+    """Measure the scores and flags of nodes whose truth is known.
 
     Parameters
     ----------
     truth : array of bool, shape (n,)
-        Who is of the class looked for.
+        Whether each node is of the class to detect.
     scores : array of float, shape (n,)
     flagged : array of bool, shape (n,)
 
@@ -156,34 +162,36 @@ def judge_positives(truth: ArrayLike, scores: ArrayLike, flagged: ArrayLike) -> 
     -------
     dict
         `auc` and `average_precision` of the scores; `precision`, `recall` and `confusion` (counts
-        by name) of the flags; `calibration_error`, by how much scores and shares of the truth
-        differ, on average over ten bins of equally many scores. None where it is not defined.
+        by name) of the flags; `calibration_error`, the mean difference between scores and truth in
+        ten bins of equally many nodes. None if a measure is not defined.
 
     Examples
     --------
-    >>> found = judge_positives([True, False, True, False], [0.9, 0.8, 0.6, 0.1], [1, 1, 0, 0])
-    >>> found["auc"], found["precision"], found["confusion"]["missed"]
+    >>> report = detection_report([True, False, True, False], [0.9, 0.8, 0.6, 0.1], [1, 1, 0, 0])
+    >>> report["auc"], report["precision"], report["confusion"]["false_negatives"]
     (0.75, 0.5, 1)
     """
     from sklearn.metrics import average_precision_score, roc_auc_score
 
-    truth, flagged = np.asarray(truth, dtype=bool), np.asarray(flagged, dtype=bool)
+    truth = np.asarray(truth, dtype=bool)
+    flagged = np.asarray(flagged, dtype=bool)
     scores = np.asarray(scores, dtype=np.float64)
     confusion = {
-        "found": int(np.count_nonzero(truth & flagged)),
-        "false_alarms": int(np.count_nonzero(~truth & flagged)),
-        "missed": int(np.count_nonzero(truth & ~flagged)),
-        "passed": int(np.count_nonzero(~truth & ~flagged)),
+        "true_positives": int(np.count_nonzero(truth & flagged)),
+        "false_positives": int(np.count_nonzero(~truth & flagged)),
+        "false_negatives": int(np.count_nonzero(truth & ~flagged)),
+        "true_negatives": int(np.count_nonzero(~truth & ~flagged)),
     }
-    n_true, n_flagged = int(truth.sum()), int(flagged.sum())
-    both = 0 < n_true < truth.size
-    bins = np.array_split(np.argsort(scores, kind="stable"), _N_BINS)
-    gaps = [abs(scores[part].mean() - truth[part].mean()) * part.size for part in bins if part.size]
+    n_positive = int(truth.sum())
+    n_flagged = int(flagged.sum())
+    has_both = 0 < n_positive < truth.size
+    bins = np.array_split(np.argsort(scores, kind="stable"), 10)
+    gaps = [abs(scores[bin_].sum() - truth[bin_].sum()) for bin_ in bins]
     return {
-        "auc": float(roc_auc_score(truth, scores)) if both else None,
-        "average_precision": float(average_precision_score(truth, scores)) if n_true else None,
-        "precision": confusion["found"] / n_flagged if n_flagged else None,
-        "recall": confusion["found"] / n_true if n_true else None,
+        "auc": float(roc_auc_score(truth, scores)) if has_both else None,
+        "average_precision": float(average_precision_score(truth, scores)) if n_positive else None,
+        "precision": confusion["true_positives"] / n_flagged if n_flagged else None,
+        "recall": confusion["true_positives"] / n_positive if n_positive else None,
         "confusion": confusion,
         "calibration_error": float(np.sum(gaps) / truth.size) if truth.size else None,
     }

@@ -1,1 +1,1 @@
-"""Features of the nodes and the graph together."""
+"""Models of node features and a graph together."""

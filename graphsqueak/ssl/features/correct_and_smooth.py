@@ -1,8 +1,9 @@
-"""Correct and Smooth [HHS21]: what a model gets wrong at labeled nodes is wrong around them, too.
+"""Correct and Smooth [HHS21]: propagate the errors of an estimator before its predictions.
 
-To what the estimator says by the features of a node the residuals of the labeled ones are added,
-y - p with p of an estimator that did not know y, spread by walks that stop with probability 1/5 a
-step. The sum is smoothed as in `smoothed`, and mixed likewise.
+At labeled nodes the residuals y - p are known, where p is the prediction of an estimator that was
+fitted without the label. They are propagated to the other nodes by walks that go on with
+probability 0.8 per step, and added to the predictions (correct). The sum is propagated as in
+`smoothed` (smooth) and is part of the same mixture.
 
 References
 ----------
@@ -14,48 +15,86 @@ import numpy as np
 
 from graphsqueak.ssl.features.smoothed import Smoothed
 
-__all__ = ["CorrectAndSmooth"]
+__all__ = ["CorrectAndSmooth", "propagate_residuals"]
 
-_GAMMA = 0.8
+# Probability that the walk of a residual goes on.
+RESIDUAL_GAMMA = 0.8
 
 
 class CorrectAndSmooth(Smoothed):
-    """`Smoothed`, with what is wrong at labeled nodes spread to others first [HHS21].
+    """Predictions of a model of node features, corrected and smoothed over a graph [HHS21].
+
+    Use it like `Smoothed`, when neighbors of a node are likely to be mispredicted in the same way,
+    as by features that were measured differently in different regions of the graph. Of a file it
+    takes twice as many passes.
 
     Parameters
     ----------
-    estimator : classifier or regressor of scikit-learn's kind
-        Fitted to the features of the labeled nodes. A classifier has `predict_proba`.
+    estimator : classifier or regressor with the interface of scikit-learn
+        Fitted to the features of the labeled nodes. A classifier needs `predict_proba`.
     hops : int or "auto"
-        Steps that residuals, and then predictions, are spread; of a file, half of the passes.
-        "auto": 10 in memory, 4 of a file.
+        Number of steps that residuals, and then predictions, are propagated; twice as many passes
+        over a file. "auto" is 10 for a graph in memory and 4 for a file.
     n_folds : int
-        Into which the labels are divided to choose by; the estimator is fitted so many times more.
+        Number of folds of the labels, by which the weights of the mixture are fitted. The estimator
+        is fitted once per fold and once to all labels.
     random_state : int or None
         Seeds the folds, and the sparsifier of a file.
 
     Attributes
     ----------
     transduction_, label_distributions_, weights_, chosen_, homophily_, homophily_error_, estimator_
-        As of `Smoothed`.
+        As in `Smoothed`.
 
     Examples
     --------
+    A feature that separates the two halves of a path, on which the values increase:
+
     >>> from sklearn.tree import DecisionTreeRegressor
     >>> import networkx as nx
     >>> truth = np.arange(100) / 50
     >>> y = np.where(np.arange(100) % 3 == 0, truth, np.nan)
-    >>> X = np.floor(truth)[:, None]      # whether in the first or in the second half
+    >>> X = np.floor(truth)[:, None]
     >>> tree = DecisionTreeRegressor()
     >>> model = CorrectAndSmooth(tree, random_state=7).fit(nx.path_graph(100), y, X)
     >>> bool(np.abs(model.transduction_ - truth).max() < 0.1)
     True
     """
 
-    def _starts(self, around, task, guesses, fold, knows, n_hops):
-        honest = np.array(guesses)[fold, task.nodes]  # of models that did not know the label
-        wrong = [np.zeros_like(guess) for guess in guesses]
-        for part, known in zip(wrong, knows, strict=True):
-            part[task.nodes[known]] = (task.targets - honest)[known] / (1 - _GAMMA)
-        (errors,) = around.spread(wrong, n_hops, (_GAMMA,))
-        return [guess + error for guess, error in zip(guesses, errors, strict=True)]
+    def _correct(self, neighborhood, labels, predictions, fold, train_sets, n_hops):
+        residuals = propagate_residuals(
+            neighborhood, labels, predictions, fold, train_sets, n_hops=n_hops
+        )
+        return [
+            prediction + residual
+            for prediction, residual in zip(predictions, residuals, strict=True)
+        ]
+
+
+def propagate_residuals(neighborhood, labels, predictions, fold, train_sets, *, n_hops):
+    """Propagate the residuals of the training labels of each fit.
+
+    Parameters
+    ----------
+    neighborhood : Neighborhood
+    labels : ClassLabels or RealLabels
+    predictions : list of arrays (n_nodes, C)
+        Of fits to the labels of each set in `train_sets`.
+    fold : array of int, shape (l,)
+        For each label, the index of a fit that did not use it.
+    train_sets : list of arrays of int
+        Indices of labels.
+    n_hops : int
+
+    Returns
+    -------
+    list of arrays (n_nodes, C)
+    """
+    # Estimators fit their training labels too well: residuals are from fits without the label.
+    residual = labels.targets - np.array(predictions)[fold, labels.nodes]
+    blocks = []
+    for train in train_sets:
+        block = np.zeros((neighborhood.nodes.n_nodes, residual.shape[1]))
+        block[labels.nodes[train]] = residual[train] / (1 - RESIDUAL_GAMMA)
+        blocks.append(block)
+    return neighborhood.propagate(blocks, n_hops, (RESIDUAL_GAMMA,))[0]

@@ -1,9 +1,9 @@
-"""NeighborMeans: features of the neighbors beside a node's own, for any model of tables.
+"""Means and standard deviations of the neighbors' features, as columns for any tabular model.
 
-    X,  P X,  P^2 X,  ...,     and their spreads, (P^k X^2 - (P^k X)^2)^(1/2),
+    X,  P X,  P^2 X,  ...,     and the deviations (P^k X^2 - (P^k X)^2)^(1/2),
 
-where P averages over neighbors. Trees on these columns need no homophily: that a fraudster's
-neighbors are *unlike* him is as good a sign as any.
+where P averages over neighbors (`neighborhood`) and X^2 is the elementwise square. A tree model of
+these columns needs no homophily: it also learns that nodes of a class differ from their neighbors.
 """
 
 from typing import Self
@@ -11,7 +11,11 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import (
+    _check_feature_names_in,
+    check_is_fitted,
+    validate_data,
+)
 
 from graphsqueak.errors import InputError
 from graphsqueak.sources.graph_like import GraphLike
@@ -22,19 +26,22 @@ __all__ = ["NeighborMeans"]
 
 
 class NeighborMeans(TransformerMixin, BaseEstimator):
-    """Append the means of the neighbors' features, hop by hop.
+    """Transformer that appends means and deviations of the features over each node's neighbors.
+
+    Use it before a model of node features that cannot read a graph, such as gradient boosting,
+    and if homophily is low. For probabilities that are smoothed over the graph, see `Smoothed`.
 
     Parameters
     ----------
     hops : int
-        How far to look: 2 appends means over neighbors, and over their neighbors.
-    spreads : bool
-        Append the standard deviations over them, too.
+        Number of steps: 2 appends means over neighbors, and over their neighbors.
+    deviations : bool
+        Also append the standard deviations.
 
     Attributes
     ----------
     n_features_in_ : int
-        Columns of the features.
+        Number of columns of the features.
 
     Examples
     --------
@@ -45,11 +52,12 @@ class NeighborMeans(TransformerMixin, BaseEstimator):
            [4., 2., 0.]])
     """
 
-    def __init__(self, *, hops: int = 2, spreads: bool = True) -> None:
-        self.hops, self.spreads = hops, spreads
+    def __init__(self, *, hops: int = 2, deviations: bool = True) -> None:
+        self.hops = hops
+        self.deviations = deviations
 
     def fit(self, X: ArrayLike, y: object = None, graph: GraphLike | None = None) -> Self:
-        """Count the columns; nothing else is learned.
+        """Validate the features and count their columns.
 
         Parameters
         ----------
@@ -65,38 +73,42 @@ class NeighborMeans(TransformerMixin, BaseEstimator):
     def transform(
         self, X: ArrayLike, graph: GraphLike | None = None, *, ids: ArrayLike | None = None
     ) -> np.ndarray:
-        """The features, and those of the neighbors.
+        """Return the features and their means and deviations over neighbors.
 
         Parameters
         ----------
         X : array or data frame of shape (n_nodes, n_features)
-            A row for every node.
+            One row per node.
         graph : EdgeList, EdgeSource, scipy adjacency matrix or networkx graph
-            A file is read once a hop.
+            A file is read once per hop.
         ids : array of shape (n_nodes,), optional
             The node of each row. Default: the column node of a table, else the index of a pandas
-            frame, else position if that says which node is meant (`graphsqueak.ssl.alignment`).
+            frame, else position if that is unambiguous (`graphsqueak.ssl.alignment`).
 
         Returns
         -------
-        ndarray of shape (n_nodes, n_features (1 + hops)), or (1 + 2 hops) with spreads
+        ndarray of shape (n_nodes, n_features (1 + 2 hops)), or (1 + hops) without deviations
         """
         check_is_fitted(self)
         X, ids = split_features(X, ids)
         X = np.asarray(validate_data(self, X, dtype=np.float64, reset=False))
         if graph is None:
-            raise InputError("NeighborMeans needs the graph, too: transform(X, graph)")
-        around = Neighborhood(graph, len(X), ids)
+            raise InputError("NeighborMeans needs the graph: pass it as transform(X, graph)")
+        neighborhood = Neighborhood(graph, len(X), ids)
+        n_features = X.shape[1]
+        # Centered: otherwise P X^2 - (P X)^2 cancels if the mean is large.
         center = X.mean(axis=0)
-        block = X - center  # of a large mean the square would be the larger part of P X^2
-        block = np.column_stack([block, block**2]) if self.spreads else block
+        block = X - center
+        if self.deviations:
+            block = np.column_stack([block, block**2])
         columns = [X]
         for _ in range(self.hops):
-            block = around.means(block)
-            mean = block[:, : X.shape[1]]
+            block = neighborhood.means(block)
+            mean = block[:, :n_features]
             columns.append(mean + center)
-            if self.spreads:
-                columns.append(np.sqrt(np.maximum(block[:, X.shape[1] :] - mean**2, 0.0)))
+            if self.deviations:
+                variance = block[:, n_features:] - mean**2
+                columns.append(np.sqrt(np.maximum(variance, 0.0)))
         return np.column_stack(columns)
 
     def fit_transform(
@@ -107,7 +119,7 @@ class NeighborMeans(TransformerMixin, BaseEstimator):
         *,
         ids: ArrayLike | None = None,
     ) -> np.ndarray:
-        """`fit` and `transform`.
+        """Apply `fit` and `transform`.
 
         Parameters
         ----------
@@ -115,28 +127,25 @@ class NeighborMeans(TransformerMixin, BaseEstimator):
         y
             Not used.
         graph, ids
-            As of `transform`.
+            As in `transform`.
         """
         return self.fit(X).transform(X, graph, ids=ids)
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> np.ndarray:
-        """Names of the columns: x0, mean1_x0, spread1_x0, mean2_x0, ...
+        """Return the names of the columns: x0, mean1_x0, deviation1_x0, mean2_x0, ...
 
         Parameters
         ----------
         input_features : array of str, optional
+            Default: the names of the columns in `fit`, else x0, x1, ...
         """
         check_is_fitted(self)
-        names = input_features
-        if names is None:
-            default = [f"x{number}" for number in range(self.n_features_in_)]
-            names = getattr(self, "feature_names_in_", default)
-        names = list(np.asarray(names, dtype=object))
-        kinds = ("mean", "spread") if self.spreads else ("mean",)
-        more = [
+        names = _check_feature_names_in(self, input_features).tolist()
+        kinds = ("mean", "deviation") if self.deviations else ("mean",)
+        appended = [
             f"{kind}{hop}_{name}"
             for hop in range(1, self.hops + 1)
             for kind in kinds
             for name in names
         ]
-        return np.array(names + more, dtype=object)
+        return np.array(names + appended, dtype=object)

@@ -1,10 +1,23 @@
-"""Means over neighbors, P X = D^-1 A X, of a graph in memory, in a file or of pairs.
+"""Means over neighbors, P X = D^-1 A X, for features that are matched to nodes by row.
 
-A node without neighbors is its own. In memory P is a sparse matrix. Of a stream every product is
-one pass over the edges; the first one counts the degrees, too, so that k hops take k passes. A
-projection of an entity-attribute table has an exact product of its own (`sources.projections`).
+P is the transition matrix of the random walk; a node without neighbors is its own neighbor. For a
+graph in memory P X is a sparse matrix product. For a stream, each product is one pass over the
+edges. The first pass also counts the degrees, so that k products take k passes. A source with a
+product of its own, such as an entity-attribute table, is multiplied exactly, without its edges.
+
+With a stopping probability 1 - gamma per step, walks of at most K steps give (`propagate`)
+
+    Z = sum over k < K of (1 - gamma) gamma^k P^k X  +  gamma^K P^K X,
+
+the personalized PageRank smoothing of [GBG19].
+
+References
+----------
+[GBG19] Gasteiger, Bojchevski, Guennemann. Predict then propagate: graph neural networks meet
+        personalized PageRank. ICLR 2019.
 """
 
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -14,6 +27,7 @@ from numpy.typing import ArrayLike
 from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.graph.id_arrays import with_explicit_order
+from graphsqueak.nodes.numbering import NodeMatching
 from graphsqueak.sources.graph_like import GraphLike, as_stream
 from graphsqueak.sources.streamed_laplacian import StreamedLaplacian
 from graphsqueak.sources.tables import is_table
@@ -22,11 +36,23 @@ __all__ = ["Neighborhood", "split_features"]
 
 
 def split_features(features: Any, ids: ArrayLike | None) -> tuple[Any, ArrayLike | None]:
-    """The features alone, and the node of each row; None if rows go by position.
+    """Separate the features from the column or index that says which node each row describes.
 
-    The nodes are `ids` or, if it is None, the column node of a table or the index of a pandas
-    frame. An index 0, 1, 2, ... is that of a frame without one: its rows go by position.
+    Parameters
+    ----------
+    features : array, data frame or sparse matrix of shape (n_nodes, n_features)
+    ids : array of shape (n_nodes,), optional
+        The node of each row.
 
+    Returns
+    -------
+    features : array, data frame or sparse matrix
+    ids : array or None
+        `ids` or, if it is None, the column node of a table or the index of a pandas frame. None if
+        rows are matched by position; a pandas index 0, 1, 2, ... is a default, not a choice.
+
+    Examples
+    --------
     >>> import pandas as pd
     >>> split_features(pd.DataFrame({"age": [31, 25]}, index=["ann", "bob"]), None)[1].tolist()
     ['ann', 'bob']
@@ -40,8 +66,8 @@ def split_features(features: Any, ids: ArrayLike | None) -> tuple[Any, ArrayLike
         if ids is not None:
             raise InputError("features have a column node, and ids= is given; pass one of them")
         nodes = np.asarray(features["node"])
-        rest = features.drop(columns="node") if is_pandas else features.drop("node")
-        return rest, nodes
+        without_nodes = features.drop(columns="node") if is_pandas else features.drop("node")
+        return without_nodes, nodes
     if ids is not None or not is_pandas:
         return features, ids
     index = features.index.to_numpy()
@@ -53,23 +79,24 @@ def _column_names(table):
 
 
 class Neighborhood:
-    """The nodes of a graph in the order of a table of features, and means over their neighbors.
+    """Averages over neighbors in a graph whose nodes are the rows of a table of features.
 
     Parameters
     ----------
     graph : EdgeList, EdgeSource, scipy adjacency matrix or networkx graph
     n_rows : int
-        Rows of the table, one for every node.
+        Number of rows of the table, one per node.
     ids : array of shape (n_rows,), optional
-        The node of each row. Needed if the nodes have ids, unless these are exactly 0, ...,
+        The node of each row. Required if the nodes have ids, unless these are exactly 0, ...,
         n_rows - 1, or were listed by the caller (`graphsqueak.ssl.alignment`).
 
     Attributes
     ----------
-    names : EdgeList
-        All nodes, in the order of the rows, and no edge.
-    is_held : bool
-        Whether the graph is in memory.
+    source : EdgeList or EdgeSource
+    is_in_memory : bool
+        Whether `source` is an `EdgeList`.
+    nodes : EdgeList
+        The nodes in the order of the rows, without edges.
 
     Examples
     --------
@@ -80,127 +107,160 @@ class Neighborhood:
 
     def __init__(self, graph: GraphLike, n_rows: int, ids: ArrayLike | None = None) -> None:
         source = as_stream(graph)
-        self.is_held = isinstance(source, EdgeList)
+        self.is_in_memory = isinstance(source, EdgeList)
         self.source: Any = source.in_id_order() if isinstance(source, EdgeList) else source
         if not self.source.is_rereadable:
-            raise InputError("a pipe can be read once only; write it to a file first")
-        self._are_rows_numbers = False  # of nodes of a stream whose ids are integers
-        self.names = EdgeList.from_validated([], [], [], n_rows, self._row_ids(n_rows, ids))
-        self._laplacian = StreamedLaplacian(self.source, self.names)
-        self._matrix: Any = None
+            raise InputError("a pipe can be read only once; write it to a file first")
+        row_ids, self._is_position_id = self._match_rows(n_rows, ids)
+        self.nodes = EdgeList.from_validated([], [], [], n_rows, row_ids)
+        self._laplacian = StreamedLaplacian(self.source, self.nodes)
+        self._adjacency: Any = None
         self._degrees: Any = None
 
-    def _row_ids(self, n_rows, ids):
-        """The node of each row, as `EdgeList.node_ids`."""
+    def _match_rows(self, n_rows, ids):
+        """Return the id of the node of each row, and whether it is assumed to be the position.
+
+        The first is in the form of `EdgeList.node_ids`. The integer ids of a stream are known when
+        it has been read once: `_read_degrees` checks the assumption.
+        """
         if ids is not None:
             ids = with_explicit_order(ids)
             if len(ids) != n_rows:
                 raise InputError(f"{len(ids)} ids for {n_rows} rows of features")
             if len(set(ids.tolist())) < n_rows:
                 raise InputError("two rows of features are about one node; give each node one row")
-            return ids
-        if self.is_held:
-            nodes = self.source
-        else:
-            nodes = next(iter(self.source), EdgeList.from_validated([], [], [], 0))
-        if not nodes.has_explicit_order:
-            # The ids of a stream are known when it has been read: `_first_pass` checks them all.
-            some_ids = nodes.ids
-            may_be_numbers = some_ids.dtype.kind in "iu" and bool(
-                ((some_ids >= 0) & (some_ids < n_rows)).all()
-            )
-            if self.is_held or not may_be_numbers:
-                hint = f" (ids=range({n_rows}) if row i is about the node with id i)"
+            return ids, False
+        first = self.source
+        if not self.is_in_memory:
+            first = next(iter(self.source), EdgeList.from_validated([], [], [], 0))
+        if first.has_explicit_order:
+            n_nodes = first.n_nodes if first.node_ids is None else len(first.node_ids)
+            # More nodes may follow in a stream without ids.
+            is_complete = self.is_in_memory or first.node_ids is not None
+            if is_complete and n_nodes != n_rows:
                 raise InputError(
-                    f"the nodes of this graph have ids (such as {some_ids.tolist()[0]!r}): say "
-                    f"which node each row of features is about, by ids=...{hint * may_be_numbers}"
-                    ", a column node, or the index of a data frame"
+                    f"{n_rows} rows of features for {n_nodes} nodes: give a row for every "
+                    "node, in the order of the graph, or ids=..."
                 )
-            self._are_rows_numbers = True
-            return None
-        if self.is_held and nodes.n_nodes != n_rows:
-            raise InputError(
-                f"{n_rows} rows of features for {nodes.n_nodes} nodes: give a row for every "
-                "node, in the order of the graph, or ids=..."
-            )
-        if nodes.node_ids is not None and len(nodes.node_ids) != n_rows:
-            raise InputError(f"{n_rows} rows of features for {len(nodes.node_ids)} nodes")
-        return nodes.node_ids
+            return first.node_ids, False
+        some_ids = first.ids
+        may_be_positions = some_ids.dtype.kind in "iu" and bool(
+            ((some_ids >= 0) & (some_ids < n_rows)).all()
+        )
+        if may_be_positions and not self.is_in_memory:
+            return None, True
+        hint = _range_hint(n_rows) if may_be_positions else ""
+        raise InputError(
+            f"the nodes of this graph have ids (such as {some_ids.tolist()[0]!r}): say which node "
+            f"each row of features is about, by ids=...{hint}, a column node, or the index of a "
+            "data frame"
+        )
 
-    def held(self) -> EdgeList:
-        """The graph on the nodes in the order of the rows, where it is in memory."""
-        if (
-            self.source.node_ids is self.names.node_ids
-            and self.source.n_nodes == self.names.n_nodes
-        ):
+    def to_edge_list(self) -> EdgeList:
+        """Return a graph in memory with its nodes in the order of the rows."""
+        is_same_order = self.source.node_ids is self.nodes.node_ids
+        if is_same_order and self.source.n_nodes == self.nodes.n_nodes:
             return self.source
-        tail, head, weight = next(self._edges())
-        return EdgeList.from_validated(tail, head, weight, self.names.n_nodes, self.names.node_ids)
+        return self.renumber(self.source)[0]
 
-    def means(self, X: np.ndarray) -> np.ndarray:
-        """P X for X of shape (n_rows, K): in memory a product, of a stream one pass.
+    def renumber(self, graph: EdgeList) -> tuple[EdgeList, np.ndarray]:
+        """Return `graph` with its nodes in the order of the rows, and the row of each node.
 
         Parameters
         ----------
-        X : ndarray
+        graph : EdgeList
+            The source itself or its sparsifier.
         """
-        if self.is_held:
-            if self._matrix is None:
-                self._matrix = self.held().to_scipy().tocsr()
-                self._degrees = np.asarray(self._matrix.sum(axis=1)).ravel()
-            return self._scaled(self._matrix @ X, X)
-        if self._degrees is None:
-            sums = self._first_pass(X)
-            if not hasattr(self.source, "multiply"):
-                return self._scaled(sums, X)
-        sums = self._degrees[:, None] * X - self._laplacian.multiply(X)
-        return self._scaled(sums, X)
+        with _report_missing_rows():
+            row = NodeMatching(self.nodes).nodes(graph)
+        edges = EdgeList.from_validated(
+            row[graph.tail],
+            row[graph.head],
+            graph.weight,
+            self.nodes.n_nodes,
+            self.nodes.node_ids,
+        )
+        return edges, row
 
-    def spread(self, blocks: list, n_hops: int, gammas: tuple) -> list:
-        """For each gamma the blocks after walks that stop with probability 1 - gamma a step.
+    def means(self, X: np.ndarray) -> np.ndarray:
+        """Return P X: a matrix product in memory, one pass over a stream.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_rows, K)
+        """
+        if self.is_in_memory:
+            if self._adjacency is None:
+                self._adjacency = self.to_edge_list().to_scipy().tocsr()
+                self._degrees = np.asarray(self._adjacency.sum(axis=1)).ravel()
+            sums = self._adjacency @ X
+        elif self._degrees is None and self.source.is_materialized:
+            sums = self._read_degrees(X)
+        else:
+            if self._degrees is None:
+                # The edges of such a source are a sample with exact degrees; its product is exact.
+                self._read_degrees(X)
+            # A X = D X - L X
+            with _report_missing_rows():
+                sums = self._degrees[:, None] * X - self._laplacian.multiply(X)
+        degrees = self._degrees[:, None]
+        has_neighbors = degrees > 0
+        return np.where(has_neighbors, sums / np.where(has_neighbors, degrees, 1.0), X)
+
+    def propagate(self, blocks: list, n_hops: int, gammas: tuple) -> list:
+        """Return, for each gamma, all blocks averaged over walks of at most `n_hops` steps.
+
+        All gammas share the same products, and so do all blocks.
 
         Parameters
         ----------
         blocks : list of ndarrays with n_rows rows
         n_hops : int
-            Most steps of a walk: products, of all blocks together.
+            K of the module's formula.
         gammas : tuple of float
+            Probabilities to go on after each step.
         """
-        width = [block.shape[1] for block in blocks]
+        ends = np.cumsum([block.shape[1] for block in blocks])
         power = np.column_stack(blocks)
         sums = [(1 - gamma) * power for gamma in gammas]
         for hop in range(1, n_hops + 1):
             power = self.means(power)
             for total, gamma in zip(sums, gammas, strict=True):
-                total += (1.0 if hop == n_hops else 1 - gamma) * gamma**hop * power
-        return [np.split(total, np.cumsum(width)[:-1], axis=1) for total in sums]
+                stop = 1.0 if hop == n_hops else 1 - gamma
+                total += stop * gamma**hop * power
+        return [np.split(total, ends[:-1], axis=1) for total in sums]
 
-    def _scaled(self, sums, X):
-        degrees = self._degrees[:, None]
-        return np.where(degrees > 0, sums / np.where(degrees > 0, degrees, 1.0), X)
-
-    def _first_pass(self, X):
-        """A X, and the degrees beside it."""
-        n_rows = self.names.n_nodes
-        degrees, sums = np.zeros(n_rows), np.zeros(X.shape)
-        for tail, head, weight in self._edges():
-            part = scipy.sparse.csr_array((weight, (tail, head)), shape=(n_rows, n_rows))
-            sums += part @ X + part.T @ X
-            degrees += np.bincount(tail, weight, n_rows) + np.bincount(head, weight, n_rows)
-        if self._are_rows_numbers and self.source.n_nodes != n_rows:
+    def _read_degrees(self, X):
+        """Count the degrees in one pass, and return A X from the same pass."""
+        n_rows = self.nodes.n_nodes
+        degrees = np.zeros(n_rows)
+        sums = np.zeros(X.shape)
+        with _report_missing_rows():
+            for tail, head, weight in self._laplacian.edges():
+                part = scipy.sparse.csr_array((weight, (tail, head)), shape=(n_rows, n_rows))
+                sums += part @ X + part.T @ X
+                degrees += np.bincount(tail, weight, n_rows) + np.bincount(head, weight, n_rows)
+        if self._is_position_id and self.source.n_nodes != n_rows:
             raise InputError(
                 f"{n_rows} rows of features for {self.source.n_nodes} nodes, whose ids are not "
-                f"exactly 0, ..., {n_rows - 1}: say which node each row is about (ids=...; "
-                f"ids=range({n_rows}) if row i is about the node with id i)"
+                f"exactly 0, ..., {n_rows - 1}: say which node each row is about "
+                f"(ids=...){_range_hint(n_rows)}"
             )
         self._degrees = degrees
         return sums
 
-    def _edges(self):
-        try:
-            yield from self._laplacian.edges()
-        except InputError as error:
-            if "is not in the sparsifier" not in str(error):
-                raise
-            name = str(error).split(" of the graph")[0]
-            raise InputError(f"{name} of the graph has no row of features; add one") from None
+
+def _range_hint(n_rows):
+    return f" (ids=range({n_rows}) if row i is about the node with id i)"
+
+
+@contextmanager
+def _report_missing_rows():
+    """Report a node without a row as such, not as missing in a sparsifier."""
+    try:
+        yield
+    except InputError as error:
+        if "is not in the sparsifier" not in str(error):
+            raise
+        node = str(error).split(" of the graph")[0]
+        raise InputError(f"{node} of the graph has no row of features; add one") from None

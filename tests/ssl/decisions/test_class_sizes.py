@@ -6,7 +6,7 @@ from sklearn.datasets import load_digits
 
 import graphsqueak as gs
 from graphsqueak.ssl.base import neighbor_graph
-from graphsqueak.ssl.decisions.class_sizes import class_shares, cut_scores, meet_sizes
+from graphsqueak.ssl.decisions.class_sizes import class_fractions, cut_scores, meet_sizes
 from graphsqueak.ssl.labels import ClassLabels, class_labels
 from tests import reference
 from tests.ssl.graphs import hide, random_graph, three_parts, two_blocks, uneven_blocks
@@ -36,8 +36,8 @@ def test_estimated_sizes_are_those_of_the_scores_shrunk_by_the_number_of_labels(
     """Eight of ten nodes score highest for class 0; three labels, two classes."""
     labels = ClassLabels(np.arange(3), np.array([0, 0, 1]), np.array(["ham", "spam"]))
     scores = np.where(np.arange(10)[:, None] < 8, [1.0, 0.0], [0.0, 1.0])
-    np.testing.assert_allclose(class_shares("auto", labels, scores), [3.4 / 5, 1.6 / 5])
-    np.testing.assert_allclose(class_shares("labels", labels, scores), [2 / 3, 1 / 3])
+    np.testing.assert_allclose(class_fractions("auto", labels, scores), [3.4 / 5, 1.6 / 5])
+    np.testing.assert_allclose(class_fractions("labels", labels, scores), [2 / 3, 1 / 3])
 
 
 @pytest.mark.parametrize("decision", ["sizes", "cut"])
@@ -118,9 +118,9 @@ def test_sparsifiers_pieces_and_the_sizes_of_the_labels():
     assert np.isfinite(model.scores_).all()
 
 
-def test_mistakes_are_told():
+def test_sizes_and_decisions_that_are_not_understood_are_refused():
     graph, y = random_graph(1_907), [0, 1] + 28 * [-1]
-    with pytest.raises(gs.InputError, match="give one of each"):
+    with pytest.raises(gs.InputError, match="give one size per class"):
         gs.StableHFSClassifier(class_sizes={0: 5}).fit(graph, y)
     with pytest.raises(gs.InputError, match="class_sizes='many'"):
         gs.StableHFSClassifier(class_sizes="many").fit(graph, y)

@@ -1,4 +1,4 @@
-"""One class is looked for: flags, and figures by hand; the command writes and tells them."""
+"""Detection of one class: flags and measures agree with those by hand, also in the command."""
 
 import json
 
@@ -8,36 +8,41 @@ import pytest
 
 import graphsqueak as gs
 from graphsqueak.cli import run
-from graphsqueak.ssl import flag_positives, judge_positives
+from graphsqueak.ssl import detection_report, flag_positives
 from tests.ssl.graphs import uneven_blocks
 
 
-def test_flags_by_number_threshold_and_share():
+def test_flags_by_number_score_and_recall():
     scores = np.array([0.2, 0.9, 0.4, 0.5])
     assert flag_positives(scores, top=2).tolist() == [False, True, False, True]
-    assert flag_positives(scores, threshold=0.4).tolist() == [False, True, True, True]
+    assert flag_positives(scores, min_score=0.4).tolist() == [False, True, True, True]
     assert flag_positives(scores, recall=0.7).tolist() == [False, True, False, True]  # 1.4 of 2.0
     assert flag_positives(scores, recall=0.71).sum() == 3
     assert flag_positives(scores, recall=1.0).all()
 
 
 @pytest.mark.parametrize(
-    ("ways", "match"),
+    ("criteria", "match"),
     [({}, "exactly one"), ({"top": 1, "recall": 0.5}, "exactly one"), ({"recall": 2}, "at most 1")],
 )
-def test_ways_that_make_no_sense(ways, match):
+def test_contradictory_criteria_are_refused(criteria, match):
     with pytest.raises(gs.InputError, match=match):
-        flag_positives([0.5], **ways)
+        flag_positives([0.5], **criteria)
 
 
-def test_figures_by_hand():
-    found = judge_positives([1, 0, 1, 0, 0], [0.9, 0.8, 0.6, 0.4, 0.1], [1, 1, 0, 0, 0])
+def test_the_report_agrees_with_measures_by_hand():
+    found = detection_report([1, 0, 1, 0, 0], [0.9, 0.8, 0.6, 0.4, 0.1], [1, 1, 0, 0, 0])
     assert found["auc"] == pytest.approx(5 / 6)
     assert found["average_precision"] == pytest.approx((1 + 2 / 3) / 2)
     assert (found["precision"], found["recall"]) == (0.5, 0.5)
-    assert found["confusion"] == {"found": 1, "false_alarms": 1, "missed": 1, "passed": 2}
+    assert found["confusion"] == {
+        "true_positives": 1,
+        "false_positives": 1,
+        "false_negatives": 1,
+        "true_negatives": 2,
+    }
     assert found["calibration_error"] == pytest.approx((0.1 + 0.8 + 0.4 + 0.4 + 0.1) / 5)
-    assert judge_positives([0, 0], [0.1, 0.2], [0, 0])["auc"] is None
+    assert detection_report([0, 0], [0.1, 0.2], [0, 0])["auc"] is None
 
 
 @pytest.fixture
@@ -54,7 +59,7 @@ def fraud(tmp_path):
     return ["label", *paths[:2], "-o", paths[2], "--seed", "7"], truth, known, paths[2]
 
 
-def test_the_command_flags_and_tells(fraud, capsys):
+def test_the_command_writes_flags_and_prints_the_report(fraud, capsys):
     words, truth, known, out = fraud
     assert run([*words, "--positive-class", "fraud", "--top", "40", "--per-class", "--json"]) == 0
     record = json.loads(capsys.readouterr().out)
@@ -68,7 +73,7 @@ def test_the_command_flags_and_tells(fraud, capsys):
     assert np.allclose(table["share_fraud"] + table["share_fine"], 1)
 
 
-def test_a_share_that_is_to_be_found_is_found(fraud, capsys):
+def test_the_recall_that_is_asked_for_is_reached(fraud, capsys):
     """Within six standard deviations of a binomial number of hits."""
     words, truth, known, _ = fraud
     assert run([*words, "--positive-class", "fraud", "--recall", "0.8"]) == 0
@@ -88,6 +93,6 @@ def test_a_share_that_is_to_be_found_is_found(fraud, capsys):
         (["--positive-class", "fraud", "--recall", "0.5", "--method", "hfs"], "stable-hfs only"),
     ],
 )
-def test_mistakes_are_told(fraud, capsys, more, match):
+def test_wrong_options_of_the_command_are_refused(fraud, capsys, more, match):
     assert run([*fraud[0], *more]) == 2
     assert match in capsys.readouterr().err

@@ -1,7 +1,5 @@
 """A model of features on a graph: better than both where both help, never much worse."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -9,7 +7,9 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.svm import LinearSVC
 
 import graphsqueak as gs
+from graphsqueak.ssl.features.correct_and_smooth import propagate_residuals
 from graphsqueak.ssl.features.neighborhood import Neighborhood
+from graphsqueak.ssl.labels import RealLabels
 from tests.ssl.graphs import hide, uneven_blocks
 
 pytestmark = pytest.mark.filterwarnings("ignore::graphsqueak.ssl.base.UnreachedWarning")
@@ -38,24 +38,26 @@ def accuracies(model, graph, truth, X, y):
 
 
 def test_residuals_are_those_of_models_that_did_not_know_the_label():
-    """Two folds and all labels on a path: dense walks that go on with probability 0.8 a step."""
+    """Two folds and all labels on a path: dense walks that go on with probability 0.8 per step."""
     graph = gs.EdgeList(tail=range(5), head=range(1, 6))
     P = graph.to_scipy().toarray() / graph.degrees()[:, None]
     rng = np.random.default_rng(40_811)
-    guesses = [rng.normal(size=(6, 1)) for _ in range(3)]
-    nodes, fold, targets = np.array([0, 2, 3, 5]), np.array([0, 1, 0, 1]), rng.normal(size=(4, 1))
-    knows = [np.array([1, 3]), np.array([0, 2]), np.arange(4)]
-    task = SimpleNamespace(nodes=nodes, targets=targets)
-    around = Neighborhood(graph, 6)
-    model = gs.CorrectAndSmooth(LinearRegression())
-    found = model._starts(around, task, guesses, fold, knows, 3)
-    for guess, known, start in zip(guesses, knows, found, strict=True):
+    predictions = [rng.normal(size=(6, 1)) for _ in range(3)]
+    values = rng.normal(size=4)
+    labels = RealLabels(np.array([0, 2, 3, 5]), values)
+    fold = np.array([0, 1, 0, 1])
+    train_sets = [np.array([1, 3]), np.array([0, 2]), np.arange(4)]
+    found = propagate_residuals(
+        Neighborhood(graph, 6), labels, predictions, fold, train_sets, n_hops=3
+    )
+    for train, spread in zip(train_sets, found, strict=True):
         residual = np.zeros((6, 1))
-        for label in known:
-            residual[nodes[label]] = targets[label] - guesses[fold[label]][nodes[label]]
+        for label in train:
+            node = labels.nodes[label]
+            residual[node] = values[label] - predictions[fold[label]][node]
         steps = [np.linalg.matrix_power(P, k) @ residual for k in range(4)]
-        spread = steps[0] + 0.8 * steps[1] + 0.8**2 * steps[2] + 0.8**3 / 0.2 * steps[3]
-        np.testing.assert_allclose(start, guess + spread, atol=1e-12)
+        expected = steps[0] + 0.8 * steps[1] + 0.8**2 * steps[2] + 0.8**3 / 0.2 * steps[3]
+        np.testing.assert_allclose(spread, expected, atol=1e-12)
 
 
 def test_both_together_are_better_than_each_alone(model):

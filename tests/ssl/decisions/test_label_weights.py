@@ -66,7 +66,7 @@ def test_labels_that_are_wrong_and_known_to_be_doubtful_do_less_harm():
     np.testing.assert_array_equal(named.scores_, trusted.scores_)
     assert trusted.uncertainty_[nodes[0]] > plain.uncertainty_[nodes[0]]
     assert trusted.prediction_sets(0.2).any(axis=1).all()
-    assert "weigh differently" in trusted.bound_.promise
+    assert "weigh differently" in trusted.bound_.statement
 
 
 @pytest.mark.filterwarnings("ignore:neighbors agree hardly", "ignore:.*without a label")
@@ -173,14 +173,14 @@ def test_eta_of_values_has_the_least_weighted_error_of_refits_without_each_value
     ("settings", "weight", "told"),
     [
         ({"class_weight": "even"}, None, "class_weight='even' is not understood"),
-        ({"class_weight": {2: 1.0}}, None, "has 2, which is no class"),
+        ({"class_weight": {2: 1.0}}, None, "has 2, which is not a class"),
         ({"class_weight": {1: 0.0}}, None, "weight of class 1"),
         ({}, np.ones(3), r"shape \(3,\) for 80 nodes; give one weight per node"),
         ({}, -np.ones(80), "labeled node 0 is -1.0; it must be finite"),
         ({}, np.full(80, np.nan), "labeled node 0 is nan; it must be finite"),
         ({}, np.zeros(80), "give at least one a positive weight"),
         ({}, {99: 1.0}, "has a weight for node 99, which is not in the graph"),
-        ({}, ["much"] * 80, "other things than numbers"),
+        ({}, ["much"] * 80, "must be numbers"),
     ],
 )
 def test_what_is_refused(settings, weight, told):
