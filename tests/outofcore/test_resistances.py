@@ -283,12 +283,12 @@ def test_brackets_of_a_comparison():
     graph = examples()["dense"]
     sparsifier = sparsify(graph, keep=0.5, certify=True, random_state=SEED)
     found = compare(graph, sparsifier, random_state=SEED)
-    assert set(found.brackets) == {"random cuts", "cluster cuts", "resistances", "eigenvalues"}
-    for name, (low, high) in found.brackets.items():
-        whole = found.pairs[name][0]
+    assert set(found.bounds) == {"random cuts", "cluster cuts", "resistances", "eigenvalues"}
+    for name, (low, high) in found.bounds.items():
+        whole = found.values[name][0]
         assert (low <= whole * (1 + 1e-6)).all()
         assert (whole <= high * (1 + 1e-6)).all()
-    assert "resistances            proved: the graph's are 0." in str(found)
+    assert "resistances            proved: the graph has 0." in str(found)
     assert not compare(graph, bare(sparsifier), random_state=SEED).brackets
 
 
