@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from graphsqueak import EdgeList, compare, sources, sparsify
+from graphsqueak import EdgeList, certify, compare, sources, sparsify
 from graphsqueak.analysis import community
 from graphsqueak.analysis.comparison import Comparison
 from tests import reference
@@ -66,6 +66,19 @@ def test_tables_and_figures(pair):
         np.testing.assert_allclose(offsets[:, 1], np.clip(sparse / whole, low, high), rtol=1e-6)
         assert low <= 0.75
         assert high >= 1.4  # a deviation of a percent must look like one
+
+
+def test_bounds_contain_the_values_of_the_graph(pair):
+    graph, sparsifier = pair
+    certified = sparsifier.with_certificate(certify(graph, sparsifier, random_state=9))
+    found = compare(graph, certified, n_runs=0, random_state=9)
+    assert set(found.bounds) == {"random cuts", "cluster cuts", "resistances", "eigenvalues"}
+    for name, (lower, upper) in found.bounds.items():
+        expected = found.values[name][0]
+        assert (lower <= expected * (1 + 1e-6)).all()
+        assert (expected <= upper * (1 + 1e-6)).all()
+    assert "resistances            proved: the graph has 0." in str(found)
+    assert not compare(graph, sparsifier, n_runs=0, random_state=9).bounds
 
 
 def test_uniform_edges_lose_a_bridge_and_keep_what_a_sparsifier_keeps_elsewhere():
