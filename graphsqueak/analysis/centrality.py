@@ -34,7 +34,11 @@ import numpy as np
 
 from graphsqueak.analysis.analyzed_graph import AnalyzedGraph
 from graphsqueak.analysis.results import TableResult, bound_columns, bound_names
-from graphsqueak.outofcore.resistances import effective_resistance, random_potentials
+from graphsqueak.outofcore.resistances import (
+    MAX_COLUMNS,
+    effective_resistance,
+    random_potentials,
+)
 from graphsqueak.outofcore.streamed_solver import StreamedSolver
 from graphsqueak.randomness import RandomState
 from graphsqueak.solvers.eigenpairs import MAX_DENSE_NODES, project_out_constants
@@ -49,8 +53,6 @@ __all__ = ["Ranking", "inverse_diagonal", "rank"]
 
 # Right-hand sides of the first sketch, which shows how many are needed for `rtol`.
 N_PILOT_PROBES = 32
-# Right-hand sides that are solved at a time, which bounds the memory.
-MAX_COLUMNS = 256
 # Standard deviations of a sketch by which bounds are widened, so that all nodes are covered.
 N_SIGMAS = 6
 SCORE_NAMES = {

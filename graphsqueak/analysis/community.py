@@ -40,8 +40,6 @@ __all__ = [
     "find_labels",
 ]
 
-# Weights are rounded to multiples of the mean weight divided by this number.
-WEIGHT_STEPS = 64
 # Largest number of edges for which `compare` finds communities by default: seconds to a minute.
 MAX_EDGES_BY_DEFAULT = {"leiden": 2_000_000, "louvain": 20_000}
 
@@ -191,9 +189,9 @@ def find_labels(graph: EdgeList, *, method: str, resolution: float = 1.0, seed: 
     """
     simple = graph.simplified()
     mean = simple.weight.mean() if simple.n_edges else 1.0
-    # Integers, because networkx moves nodes back and forth without end between communities that
-    # are equally good up to rounding.
-    weight = np.maximum(1, np.rint(WEIGHT_STEPS * simple.weight / mean)).astype(np.int64)
+    # Integers of 64 on average, because networkx moves nodes back and forth without end between
+    # communities that are equally good up to rounding.
+    weight = np.maximum(1, np.rint(64 * simple.weight / mean)).astype(np.int64)
     find = _find_by_leiden if method == "leiden" else _find_by_louvain
     return number_by_size(find(simple, weight, resolution, seed))
 

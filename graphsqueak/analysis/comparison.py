@@ -26,15 +26,12 @@ from graphsqueak.validation import check_count
 
 __all__ = ["Comparison", "compare"]
 
-# Largest median relative errors of the verdicts "kept" and "roughly kept", and largest losses of
-# AMI. They are definitions, not tuning constants.
+# Largest median relative errors of the verdicts "kept" and "roughly kept". Errors below a tenth of
+# the first are not told apart. These are definitions, not tuning constants.
 KEPT_ERROR = 0.1
 ROUGHLY_KEPT_ERROR = 0.35
-KEPT_AMI_LOSS = 0.05
-ROUGHLY_KEPT_AMI_FRACTION = 0.7
-# Uniform edges are as good if their error is within this factor. Errors below 1 % count as 1 %.
+# Uniform edges are as good if their error is within this factor.
 EQUAL_ERROR_RATIO = 1.5
-MIN_ERROR = 0.01
 # Relative residual of eigenvectors. The relative error of eigenvalues is about its square.
 EIGENPAIR_TOL = 1e-4
 CLUSTER_ROW = "clusters (AMI)"
@@ -95,7 +92,11 @@ class Comparison:
             ami = self.agreement["sparsifier"]
             ami_graph = self.agreement["graph"]
             ami_uniform = self.agreement.get("uniform", float("nan"))
-            verdict = _cluster_verdict(ami, ami_graph, ami_uniform)
+            # The error is the loss relative to a second run on the graph. Labels of runs that do
+            # not agree with each other cannot be kept.
+            verdict = _verdict(1 - ami / ami_graph, 1 - ami_uniform / ami_graph)
+            if ami_graph < 0.5:
+                verdict = "no stable clusters"
             rows.append((CLUSTER_ROW, ami, ami_graph, ami_uniform, verdict))
         return rows
 
@@ -302,27 +303,13 @@ def _verdict(error, uniform_error):
         grade = "kept" if error <= KEPT_ERROR else "roughly kept"
     if np.isnan(uniform_error):
         return grade
-    ratio = max(uniform_error, MIN_ERROR) / max(error, MIN_ERROR)
+    ratio = max(uniform_error, KEPT_ERROR / 10) / max(error, KEPT_ERROR / 10)
     if 1 / EQUAL_ERROR_RATIO <= ratio <= EQUAL_ERROR_RATIO:
         return f"{grade}; uniform is as good"
     if ratio < 1:
         return f"{grade}; uniform is better"
     worse = f"has {ratio:.1f} times the error" if np.isfinite(ratio) else "disconnects nodes"
     return f"{grade}; uniform {worse}"
-
-
-def _cluster_verdict(ami, ami_graph, ami_uniform):
-    """Describe whether clusters are kept, compared with two runs on the graph itself."""
-    grade = "lost"
-    if ami >= ROUGHLY_KEPT_AMI_FRACTION * ami_graph:
-        grade = "kept" if ami >= ami_graph - KEPT_AMI_LOSS else "roughly kept"
-    if ami_graph < 0.5:
-        grade = "no stable clusters"
-    if np.isnan(ami_uniform):
-        return grade
-    if abs(ami_uniform - ami) <= KEPT_AMI_LOSS:
-        return f"{grade}; uniform is as good"
-    return f"{grade}; uniform is {'better' if ami_uniform > ami else 'worse'}"
 
 
 def _bounds(found, certificate):

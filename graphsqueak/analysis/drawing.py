@@ -24,11 +24,6 @@ __all__ = ["draw"]
 MAX_NODES = 5_000
 # A larger number of edges is sampled: more lines take seconds and cover each other.
 MAX_EDGES = 20_000
-# Widths of the lightest and the heaviest edge, in points.
-MIN_WIDTH = 0.15
-MAX_WIDTH = 2.5
-# A longer legend would not fit below the drawing.
-MAX_LEGEND_ENTRIES = 18
 
 
 def draw(
@@ -130,7 +125,8 @@ def _draw_edges(ax, graph, points, max_weight, rng):
     color = np.full((drawn.size, 4), 0.35)
     color[:, 3] = np.clip((0.25 + 0.6 * strength) * fade, 0.04, 0.9)
     lines = np.stack([points[graph.tail[drawn]], points[graph.head[drawn]]], axis=1)
-    width = MIN_WIDTH + (MAX_WIDTH - MIN_WIDTH) * strength * fade
+    # In points, from 0.15 to 2.5.
+    width = 0.15 + 2.35 * strength * fade
     ax.add_collection(LineCollection(list(lines), linewidths=width, colors=color, zorder=1))
     return note
 
@@ -162,7 +158,8 @@ def _draw_nodes(figure, axes, points, values):
             scatter(ax, is_none, color="#bbbbbb", label="none")
         for i, name in enumerate(names):
             scatter(ax, values == name, color=colors[i % len(colors)], label=str(name))
-    if len(names) <= MAX_LEGEND_ENTRIES:
+    # A longer legend would not fit below the drawing.
+    if len(names) <= 18:
         handles, labels = axes[0].get_legend_handles_labels()
         figure.legend(
             handles,

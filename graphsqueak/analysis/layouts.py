@@ -34,10 +34,10 @@ __all__ = ["layout"]
 
 # Largest graph for which "auto" is stress, which takes seconds.
 MAX_STRESS_NODES = 20_000
-# Largest number of stress iterations, and the movement, relative to the largest coordinate, below
-# which they end.
-MAX_ITERATIONS = 60
-MIN_MOVEMENT = 1e-3
+# Iterations of stress. Halved: relative stress 0.023 instead of 0.019 on a grid of 1,600 nodes,
+# 0.159 instead of 0.154 on a tree, in half of the time; doubled: 0.015 and 0.148, in twice the time.
+# Block models and random graphs have a slightly larger stress with more iterations.
+N_ITERATIONS = 60
 
 
 def layout(
@@ -149,7 +149,7 @@ def _stress_positions(graph, n_landmarks, rng):
     source = np.concatenate([graph.tail, graph.head])
     target = np.concatenate([graph.head, graph.tail])
     total = weight.sum(axis=1) + np.bincount(source, minlength=graph.n_nodes)
-    for _ in range(MAX_ITERATIONS):
+    for _ in range(N_ITERATIONS):
         # The position at the right distance from each landmark, in the present direction.
         step = positions[:, None, :] - positions[landmarks]
         length = np.maximum(np.linalg.norm(step, axis=2), 1e-12)
@@ -161,11 +161,7 @@ def _stress_positions(graph, n_landmarks, rng):
         wanted = positions[target] + step
         for axis in range(2):
             moved[:, axis] += np.bincount(source, wanted[:, axis], graph.n_nodes)
-        moved /= total[:, None]
-        movement = np.abs(moved - positions).max()
-        positions = moved
-        if movement < MIN_MOVEMENT * np.abs(positions).max():
-            break
+        positions = moved / total[:, None]
     return positions
 
 

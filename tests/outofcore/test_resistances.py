@@ -283,7 +283,7 @@ def bare(graph):
 
 
 def test_pairs_are_accurate_if_twice_the_largest_ratio_would_not_matter():
-    """Ten after the first pass, then twice the largest ratio."""
+    """A ratio is observed along directions (1 / 0.25), or by the energy that a pass finds."""
     x = np.array([[1.0, 2.0], [0.0, -1.0], [-1.0, 0.5]])
     tail, head = np.array([0, 0]), np.array([2, 1])
 
@@ -293,10 +293,14 @@ def test_pairs_are_accurate_if_twice_the_largest_ratio_would_not_matter():
             x=x, residual=residual, energy=np.full(2, energy), lowest=lowest, n_passes=n_passes
         )
 
-    for energy, enough in ((0.99 * 0.01 * 2 / 9, True), (1.01 * 0.01 * 3 / 9, False)):
+    for energy, enough in ((0.99 * 0.01 * 2 / 7, True), (1.01 * 0.01 * 3 / 7, False)):
         estimates = resistances.PairEstimates(tail, head, 0.01)
-        assert (estimates.update(after(1, energy, np.inf)) == enough).all()
+        assert (estimates.update(after(1, energy, 0.25)) == enough).all()
         np.testing.assert_allclose(estimates.known, [2.0, 3.0])
+    # After a first pass with energy 0.5 and the known part unchanged: (0 + energy) / 0.5 < 1.
+    estimates = resistances.PairEstimates(tail, head, 0.01)
+    estimates.update(after(1, 0.5, np.inf))
+    assert estimates.update(after(2, 0.0199, np.inf)).all()
     for energy, enough in ((0.99 * 0.01 * 2 / 7, True), (1.01 * 0.01 * 3 / 7, False)):
         estimates = resistances.PairEstimates(tail, head, 0.01)
         estimates.update(after(1, 1.0, np.inf))
