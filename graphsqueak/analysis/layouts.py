@@ -35,8 +35,8 @@ __all__ = ["layout"]
 # Largest graph for which "auto" is stress, which takes seconds.
 MAX_STRESS_NODES = 20_000
 # Iterations of stress. Halved: relative stress 0.023 instead of 0.019 on a grid of 1,600 nodes,
-# 0.159 instead of 0.154 on a tree, in half of the time; doubled: 0.015 and 0.148, in twice the time.
-# Block models and random graphs have a slightly larger stress with more iterations.
+# 0.159 instead of 0.154 on a tree, in half of the time. Doubled: 0.015 and 0.148, in twice the
+# time. Block models and random graphs have a slightly larger stress with more iterations.
 N_ITERATIONS = 60
 
 
