@@ -1,4 +1,8 @@
-"""What one looks at: points, clusters, centralities, cuts, pictures; graph beside sparsifier."""
+"""Analysis of graphs: embeddings, clusters, rankings, cuts, communities, drawings and comparisons.
+
+Every function takes a graph in memory, or a file that is streamed in a few passes with the help of
+a sparsifier (`analyzed_graph`).
+"""
 
 from graphsqueak._lazy import lazy_names
 
@@ -9,8 +13,8 @@ __all__, __getattr__, __dir__ = lazy_names(
         "Communities": "community",
         "Comparison": "comparison",
         "Cut": "cuts",
-        "Embedding": "embedding",
         "Ranking": "centrality",
+        "SpectralEmbedding": "embedding",
         "communities": "community",
         "compare": "comparison",
         "cut": "cuts",

@@ -10,7 +10,7 @@ from graphsqueak.analysis.comparison import compare as compare
 from graphsqueak.analysis.cuts import Cut as Cut
 from graphsqueak.analysis.cuts import cut as cut
 from graphsqueak.analysis.drawing import draw as draw
-from graphsqueak.analysis.embedding import Embedding as Embedding
+from graphsqueak.analysis.embedding import SpectralEmbedding as SpectralEmbedding
 from graphsqueak.analysis.embedding import spectral_embedding as spectral_embedding
 from graphsqueak.analysis.layouts import layout as layout
 
@@ -19,8 +19,8 @@ __all__ = [
     "Communities",
     "Comparison",
     "Cut",
-    "Embedding",
     "Ranking",
+    "SpectralEmbedding",
     "communities",
     "compare",
     "cut",

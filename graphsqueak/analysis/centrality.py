@@ -1,130 +1,143 @@
-"""Which nodes and edges matter: PageRank, electrical closeness, spanning-edge centrality.
+"""Centrality of nodes and edges: PageRank, electrical closeness, spanning-edge centrality.
 
-*PageRank* x of a walk along weights that starts afresh with probability 1 - a is
-x = a A D^-1 x + (1 - a)/n. With y = D^-1 x that is a Laplacian with a ridge,
+*PageRank* x of a random walk along weights, which restarts at a random node with probability 1 - a,
+satisfies x = a A D^-1 x + (1 - a)/n. With y = D^-1 x this is a Laplacian system with a ridge,
 
     (L + (1 - a)/a D) y = (1 - a)/(a n) 1,
 
-some ten steps of conjugate gradients, or passes over a file, instead of a hundred of the walk.
+which takes about ten iterations of conjugate gradients, or passes over a file, instead of a hundred
+steps of the walk.
 
-*Electrical closeness* of u in a component of n nodes: (n - 1) / sum_v r(u, v), r the effective
-resistance. With p = diag(L^+) the sum is n p_u + sum p. Like resistances
-(`sparsifiers.resistance.sketch`), p is known exactly up to a part that is sketched with random
-flows y and potentials L^+ y: with K = D^-1 + D^-1 A D^-1 and X = L^+ Y - D^-1 Y, centered,
+*Electrical closeness* of u in a component of n nodes is (n - 1) / sum_v r(u, v), with r the
+effective resistance. With p = diag(L^+) the sum is n p_u + sum p. On large graphs, p is known
+exactly up to a part that is sketched, as for resistances (`sparsifiers.resistance.sketch`). With
+random right-hand sides Y, K = D^-1 + D^-1 A D^-1, and X = L^+ Y - D^-1 Y, centered,
 
-    p_u = K_uu - 2/n (K 1)_u + 1'K 1 / n^2 + E X_u^2,
+    p_u = K_uu - 2/n (K 1)_u + 1'K 1 / n^2 + E X_u^2.
 
-of relative standard deviation at most sqrt(2 / k) for k flows, and much less on dense graphs, where
-the sketched part is small. Two numbers of the whole graph follow,
+The relative standard deviation is at most sqrt(2 / k) for k columns, and much smaller on dense
+graphs, where the sketched part is small. Two numbers of the whole graph follow:
 
-    Kirchhoff   sum over pairs of r(u, v) = n sum p
-    Kemeny      sum_i 1 / mu_i = sum_u d_u p_u - d'L^+ d / sum d     steps to a node drawn by degree
+    Kirchhoff index     sum over pairs of r(u, v) = n sum p
+    Kemeny's constant   sum_i 1 / mu_i = sum_u d_u p_u - d'L^+ d / sum d
 
-*Spanning-edge centrality* of an edge is w r, the share of all spanning trees, by weight, that use
-it.
+Kemeny's constant is the mean number of steps of a random walk to a node that is drawn with
+probability proportional to its degree.
+
+*Spanning-edge centrality* of an edge is w r, the fraction of spanning trees, by weight, that
+contain it.
 """
 
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from graphsqueak.analysis.open_graph import OpenGraph
-from graphsqueak.outofcore.resistances import effective_resistance, random_potentials
+from graphsqueak.analysis.analyzed_graph import AnalyzedGraph
+from graphsqueak.analysis.results import TableResult, bound_columns, bound_names
+from graphsqueak.outofcore.resistances import (
+    MAX_COLUMNS,
+    effective_resistance,
+    random_potentials,
+)
 from graphsqueak.outofcore.streamed_solver import StreamedSolver
 from graphsqueak.randomness import RandomState
-from graphsqueak.report.table import html_table, text_table
-from graphsqueak.solvers.eigenpairs import MAX_DENSE_NODES
+from graphsqueak.solvers.eigenpairs import MAX_DENSE_NODES, project_out_constants
+from graphsqueak.solvers.laplacian_solver import LaplacianSolver
 from graphsqueak.sources.graph_like import GraphLike
 from graphsqueak.sparsifiers.resistance.selected import has_small_separators
 from graphsqueak.sparsifiers.resistance.sketch import precise_embedding
 from graphsqueak.system.progress import Progress, reporter
 from graphsqueak.validation import check_choice, check_count, check_real
 
-__all__ = ["Ranking", "rank"]
+__all__ = ["Ranking", "inverse_diagonal", "rank"]
 
-_PILOT_PROBES = 32
-_COLUMNS = 256  # at once
-_SIGMAS = 6  # of a sketch, by which brackets are widened
-_UNITS = {"pagerank": "PageRank", "closeness": "1 / mean resistance", "spanning": "share of trees"}
+# Right-hand sides of the first sketch, which shows how many are needed for `rtol`.
+N_PILOT_PROBES = 32
+# Standard deviations of a sketch by which bounds are widened, so that all nodes are covered.
+N_SIGMAS = 6
+SCORE_NAMES = {
+    "pagerank": "PageRank",
+    "closeness": "1 / mean resistance",
+    "spanning": "fraction of trees",
+}
 
 
 @dataclass(frozen=True)
-class Ranking:
-    """A score for every node or edge.
+class Ranking(TableResult):
+    """Scores of `rank`. `numpy.asarray` returns `scores`.
 
     Attributes
     ----------
     by : str
-        What ranks: "pagerank", "closeness" or "spanning".
+        "pagerank", "closeness" or "spanning".
     scores : ndarray
-        One for each node or, of "spanning", for each edge, in their order.
+        One score per node or, for "spanning", per edge, in their order.
     ids : ndarray of shape (n_nodes,)
-        The user's own name of each node.
+        Id of each node.
     edges : ndarray of shape (n_edges, 2), or None
-        The two nodes of each edge, where edges are ranked.
+        The two nodes of each edge, if edges are ranked.
     error : float
-        Mean relative standard deviation of a score; 0 where they were solved for.
-    low, high : ndarray or None
-        Of closeness, with a certificate: between them lie those of the graph that was sparsified.
+        Mean relative standard deviation of a score; 0 if the scores are exact.
+    lower, upper : ndarray or None
+        Bounds on the closeness in the graph that was sparsified, if there is a certificate.
     kirchhoff, kemeny : float
-        Of closeness: the sum of all resistances, and the mean number of steps in which a walk meets
-        a node drawn by its degree. Infinite for a graph of several components; else NaN.
+        Kirchhoff index and Kemeny's constant, for "closeness"; infinite if there are several
+        components. NaN for other scores.
     """
+
+    _array = "scores"
 
     by: str
     scores: np.ndarray = field(repr=False)
     ids: np.ndarray = field(repr=False)
     edges: np.ndarray | None = field(default=None, repr=False)
     error: float = 0.0
-    low: np.ndarray | None = field(default=None, repr=False)
-    high: np.ndarray | None = field(default=None, repr=False)
+    lower: np.ndarray | None = field(default=None, repr=False)
+    upper: np.ndarray | None = field(default=None, repr=False)
     kirchhoff: float = float("nan")
     kemeny: float = float("nan")
 
-    def __array__(self, dtype=None, copy=None):
-        return np.array(self.scores, dtype=dtype, copy=copy)
-
     def top(self, n: int = 10) -> list[tuple]:
-        """The first n: names of nodes, or pairs of them, with their scores.
+        """Return the ids of the n nodes, or pairs of ids of the n edges, with the highest scores.
 
         Parameters
         ----------
         n : int
+
+        Returns
+        -------
+        list of (id, score)
         """
-        first = np.argsort(-self.scores, kind="stable")[: check_count("n", n)]
-        if self.edges is None:
-            names = self.ids[first].tolist()
-        else:
-            names = [tuple(pair) for pair in self.ids[self.edges[first]].tolist()]
-        return list(zip(names, self.scores[first].tolist(), strict=True))
+        first = self._order()[: check_count("n", n)]
+        return list(zip(self._names(first), self.scores[first].tolist(), strict=True))
 
     def rows(self) -> list[tuple]:
-        """The first ten, as text; with brackets, if there are some."""
-        first = np.argsort(-self.scores, kind="stable")[:10]
-        rows = [(name, f"{score:.4g}") for name, score in self.top(10)]
-        if self.low is None or self.high is None:
-            return rows
-        ends = zip(self.low[first], self.high[first], strict=True)
-        return [(*row, f"{a:.4g} to {b:.4g}") for row, (a, b) in zip(rows, ends, strict=True)]
+        """Return id, score and bounds of the ten highest scores."""
+        first = self._order()[:10]
+        columns = [self.scores, *bound_columns(self.lower, self.upper)]
+        cells = [[f"{x:.4g}" for x in column[first]] for column in columns]
+        return list(zip(self._names(first), *cells, strict=True))
+
+    def _order(self):
+        return np.argsort(-self.scores, kind="stable")
+
+    def _names(self, selected):
+        if self.edges is None:
+            return self.ids[selected].tolist()
+        return [tuple(pair) for pair in self.ids[self.edges[selected]].tolist()]
 
     def _header(self):
-        what = "node" if self.edges is None else "edge"
-        return (what, _UNITS[self.by], *([] if self.low is None else ["in the graph"]))
+        kind = "node" if self.edges is None else "edge"
+        return (kind, SCORE_NAMES[self.by], *bound_names(self.lower))
 
     def _caption(self):
-        what = "nodes" if self.edges is None else "edges"
-        parts = [f"{self.scores.size:,} {what} by {self.by}"]
+        kind = "nodes" if self.edges is None else "edges"
+        parts = [f"{self.scores.size:,} {kind} by {self.by}"]
         if self.error:
             parts.append(f"each within about {self.error:.1%}")
         if self.by == "closeness":
             parts.append(f"Kirchhoff {self.kirchhoff:.5g}, Kemeny {self.kemeny:.5g}")
         return "; ".join(parts)
-
-    def __str__(self):
-        return f"{self._caption()}\n{text_table(self.rows(), header=self._header())}"
-
-    def _repr_html_(self):
-        return html_table(self.rows(), header=self._header(), caption=self._caption())
 
 
 def rank(
@@ -139,24 +152,28 @@ def rank(
     random_state: RandomState = None,
     progress: Progress = False,
 ) -> Ranking:
-    """Score nodes by PageRank or electrical closeness, or edges by how many trees need them.
+    """Rank nodes by PageRank or electrical closeness, or edges by spanning-edge centrality.
+
+    Use "pagerank" for importance by links, "closeness" for nodes that are well connected to all
+    others, and "spanning" for edges that are hard to replace, such as bridges.
 
     Parameters
     ----------
     graph : EdgeList, scipy sparse adjacency, networkx graph or EdgeSource
-        A file (`read_edges`) is read some times and never held.
+        A file (`read_edges`) is streamed in several passes.
     by : {"pagerank", "closeness", "spanning"}
     damping : float
-        Of PageRank: the probability that the walk goes on.
+        PageRank only: probability that the walk does not restart.
     rtol : float
-        Mean relative error that a sketch of closeness or of edges may have; up to 1,000 nodes in
-        memory all is solved for, and on grids, roads, meshes and trees so are all edges.
+        Mean relative error of "closeness" and "spanning" if they are sketched. Results are exact
+        for up to 1,000 nodes in memory, and "spanning" also on grids, roads, meshes and trees.
     n_probes : int, optional
-        Solves of the sketch. Default: as many as `rtol` needs, told by a pilot of 32.
+        Number of right-hand sides of the sketch. Default: the number needed for `rtol`, estimated
+        from the first 32.
     n_edges : int, optional
-        Size of the sparsifier that helps where the graph is read. Default: for epsilon = 0.5.
+        Size of the sparsifier of a streamed graph. Default: predicted for epsilon = 0.5.
     sparsifier : EdgeList or any graph, optional
-        One that is there already, with the ids of the graph.
+        An existing sparsifier with the ids of the graph.
     random_state : int, Generator or None
     progress : bool or callable
 
@@ -167,7 +184,7 @@ def rank(
 
     Examples
     --------
-    The center of a star of four: resistances 1 to the center, 2 between leaves.
+    A star with a center and three leaves. Resistances are 1 from the center, 2 between leaves:
 
     >>> from graphsqueak.sources import star
     >>> graph = star(4).to_edge_list()
@@ -177,131 +194,160 @@ def rank(
     >>> rank(graph, "spanning").scores, rank(graph).top(1)[0][0]
     (array([1., 1., 1.]), 0)
     """
-    check_choice("by", by, tuple(_UNITS))
+    check_choice("by", by, tuple(SCORE_NAMES))
     check_real("damping", damping, above=0.0, below=1.0)
     check_real("rtol", rtol, above=0.0)
     if n_probes is not None:
         check_count("n_probes", n_probes)
-    opened = OpenGraph(graph, n_edges, sparsifier, random_state, progress)
+    analyzed = AnalyzedGraph(graph, n_edges, sparsifier, random_state, progress)
     if by == "pagerank":
-        return Ranking(by, _pagerank(opened, damping), opened.held.ids)
+        return Ranking(by, _pagerank(analyzed, damping), analyzed.ids)
     if by == "spanning":
-        return _spanning(opened, rtol, n_probes)
-    return _closeness(opened, rtol, n_probes, progress)
+        return _rank_edges(analyzed, rtol, n_probes)
+    return _rank_by_closeness(analyzed, rtol, n_probes)
 
 
-def _pagerank(opened, damping, tol=1e-8):
-    n, degree = opened.n_nodes, opened.degrees
-    if n == 0:
+def _pagerank(graph, damping):
+    n_nodes = graph.n_nodes
+    degree = graph.degrees
+    if n_nodes == 0:
         return np.zeros(0)
-    unit = degree.max() or 1.0  # right-hand sides and ridge of one size
-    solver = opened.solver(tol=tol, ridge=(1 - damping) / damping * degree)
-    joined = degree > 0
-    x = np.full(n, 1.0)
-    if joined.any():
-        solved = degree * solver.solve(joined * unit) / unit
-        x = np.where(joined, solved / damping, 1.0)
+    # Right-hand sides of the size of the ridge, so that neither is rounded to zero.
+    unit = degree.max() or 1.0
+    solver = graph.solver(tol=1e-8, ridge=(1 - damping) / damping * degree)
+    has_edges = degree > 0
+    # A walk at an isolated node restarts there, with score 1 before normalization.
+    x = np.ones(n_nodes)
+    if has_edges.any():
+        solution = degree * solver.solve(has_edges * unit) / unit
+        x[has_edges] = solution[has_edges] / damping
     return x / x.sum()
 
 
-def _spanning(opened, rtol, n_probes):
-    options = {"rtol": rtol, "n_probes": n_probes, "random_state": opened.seed()}
-    if opened.is_read:
-        options |= {"sparsifier": opened.held, "progress": opened.progress}
-    resistance = effective_resistance(opened.source, **options)
-    batches = list(opened.batches())
+def _rank_edges(graph, rtol, n_probes):
+    resistance = effective_resistance(
+        graph.source,
+        rtol=rtol,
+        n_probes=n_probes,
+        sparsifier=graph.in_memory if graph.is_streamed else None,
+        random_state=graph.new_seed(),
+        progress=graph.progress,
+    )
+    batches = list(graph.batches("reading edges"))
     weight = np.concatenate([weight for _, _, weight in batches])
     ends = np.concatenate([np.column_stack([tail, head]) for tail, head, _ in batches])
-    is_exact = not opened.is_read and n_probes is None
-    is_exact &= opened.n_nodes <= MAX_DENSE_NODES or has_small_separators(opened.simple)
+    is_exact = _is_solved(graph, n_probes)
+    if not is_exact and not graph.is_streamed and n_probes is None:
+        is_exact = has_small_separators(graph.in_memory.simplified())
     scores = np.minimum(weight * resistance, 1.0)
-    return Ranking("spanning", scores, opened.held.ids, ends, 0.0 if is_exact else rtol)
+    return Ranking("spanning", scores, graph.ids, ends, error=0.0 if is_exact else rtol)
 
 
-def _closeness(opened, rtol, n_probes, progress):
-    size = np.bincount(opened.components, minlength=1)[opened.components]
-    solver = opened.solver(tol=1e-10 if opened.n_nodes <= MAX_DENSE_NODES else 1e-6)
-    if not opened.is_read and n_probes is None and opened.n_nodes <= MAX_DENSE_NODES:
-        diagonal, error = _solved_diagonal(solver, size), np.zeros(opened.n_nodes)
+def _rank_by_closeness(graph, rtol, n_probes):
+    # Number of nodes of the component of each node.
+    size = np.bincount(graph.components, minlength=1)[graph.components]
+    # Small graphs are solved to rounding.
+    solver = graph.solver(tol=1e-10 if graph.n_nodes <= MAX_DENSE_NODES else 1e-6)
+    if _is_solved(graph, n_probes):
+        diagonal = inverse_diagonal(solver, graph.n_nodes)
+        error = np.zeros(graph.n_nodes)
     else:
-        with reporter(progress, "sketching", unit="probes") as tell:
-            diagonal, error = _sketched_diagonal(opened, solver, size, rtol, n_probes, tell)
-    far = size * diagonal + np.bincount(opened.components, diagonal)[opened.components]
-    scores = np.divide(size - 1, far, out=np.zeros(far.size), where=far > 0)
-    low = high = None
-    if opened.certificate is not None:
-        # resistances, and so closeness upside down, lie between those times the two lambdas
-        low, high = opened.certificate.bounds_on(scores, quantity="cuts")
-        low, high = low / (1 + _SIGMAS * error), high * (1 + _SIGMAS * error)
-    kirchhoff = kemeny = float("inf")
-    if size.size and size[0] == opened.n_nodes:
-        degree = opened.degrees
-        across = degree @ solver.solve(degree - degree.mean()) if opened.n_nodes > 1 else 0.0
-        kirchhoff = float(opened.n_nodes * diagonal.sum())
-        kemeny = float(degree @ diagonal - across / max(degree.sum(), 1e-300))
+        diagonal, error = _sketch_inverse_diagonal(graph, solver, size, rtol, n_probes)
+    total = np.bincount(graph.components, diagonal)[graph.components]
+    resistance_sum = size * diagonal + total
+    scores = np.zeros(size.size)
+    np.divide(size - 1, resistance_sum, out=scores, where=resistance_sum > 0)
+    # Closeness is the inverse of a resistance, and has the bounds of cuts.
+    lower, upper = graph.bounds_on(scores, "cuts")
+    if lower is not None and upper is not None:
+        lower = lower / (1 + N_SIGMAS * error)
+        upper = upper * (1 + N_SIGMAS * error)
+    kirchhoff = float("inf")
+    kemeny = float("inf")
+    if size.size and size[0] == graph.n_nodes:
+        degree = graph.degrees
+        kirchhoff = float(graph.n_nodes * diagonal.sum())
+        kemeny = 0.0
+        if graph.n_nodes > 1:
+            potential = solver.solve(degree - degree.mean())
+            kemeny = float(degree @ diagonal - degree @ potential / degree.sum())
     return Ranking(
         "closeness",
         scores,
-        opened.held.ids,
+        graph.ids,
         error=float(error.mean()) if error.size else 0.0,
-        low=low,
-        high=high,
+        lower=lower,
+        upper=upper,
         kirchhoff=kirchhoff,
         kemeny=kemeny,
     )
 
 
-def _solved_diagonal(solver, size):
-    """diag(L^+), a block of its columns at a time."""
-    diagonal = np.zeros(size.size)
-    for first in range(0, size.size, _COLUMNS):
-        nodes = np.arange(first, min(first + _COLUMNS, size.size))
-        unit = np.zeros((size.size, nodes.size))
-        unit[nodes, nodes - first] = 1.0
-        diagonal[nodes] = solver.solve(solver.centered(unit))[nodes, nodes - first]
+def _is_solved(graph, n_probes):
+    """Return whether the graph is so small that resistances are exact."""
+    return not graph.is_streamed and n_probes is None and graph.n_nodes <= MAX_DENSE_NODES
+
+
+def inverse_diagonal(solver: LaplacianSolver, n_nodes: int) -> np.ndarray:
+    """Return diag(L^+) by one solve per node.
+
+    >>> from graphsqueak.graph import EdgeList
+    >>> inverse_diagonal(LaplacianSolver(EdgeList(tail=[0], head=[1])), 2)
+    array([0.25, 0.25])
+    """
+    diagonal = np.zeros(n_nodes)
+    for first in range(0, n_nodes, MAX_COLUMNS):
+        nodes = np.arange(first, min(first + MAX_COLUMNS, n_nodes))
+        column = nodes - first
+        unit_vectors = np.zeros((n_nodes, nodes.size))
+        unit_vectors[nodes, column] = 1.0
+        diagonal[nodes] = solver.solve(solver.centered(unit_vectors))[nodes, column]
     return diagonal
 
 
-def _sketched_diagonal(opened, solver, size, rtol, n_probes, tell):
-    """diag(L^+), and its relative standard deviation at every node."""
-    degree, component = opened.degrees, opened.components
+def _sketch_inverse_diagonal(graph, solver, size, rtol, n_probes):
+    """Return diag(L^+), and its relative standard deviation at each node."""
+    degree = graph.degrees
+    component = graph.components
     inverse = np.divide(1.0, degree, out=np.zeros(degree.size), where=degree > 0)
-    once = inverse.copy()  # K 1
-    for tail, head, weight in opened.batches():
-        once += inverse * np.bincount(tail, weight * inverse[head], degree.size)
-        once += inverse * np.bincount(head, weight * inverse[tail], degree.size)
-    known = inverse - 2 * once / size + np.bincount(component, once)[component] / size**2
-    left, n_done, n_wanted = np.zeros(degree.size), 0, n_probes
-    while n_wanted is None or n_done < n_wanted:
-        wanted = _PILOT_PROBES if n_wanted is None else n_wanted - n_done
-        for points in _centered_blocks(opened, solver, wanted, inverse, component, rtol):
-            step = points.shape[1]
-            left += ((points**2).mean(axis=1) - left) * step / (n_done + step)
-            n_done += step
-            tell(n_done, n_done / (n_wanted or np.nan), "")
-        share = np.divide(left, known + left, out=np.zeros_like(left), where=known + left > 0)
-        if n_wanted is None:
-            n_wanted = int(np.ceil(2 * (share**2).mean() / rtol**2))
-    return np.maximum(known + left, 0.0), share * np.sqrt(2 / n_done)
+    # K 1, in one pass
+    row_sum = inverse.copy()
+    for tail, head, weight in graph.batches("summing weights"):
+        row_sum += inverse * np.bincount(tail, weight * inverse[head], degree.size)
+        row_sum += inverse * np.bincount(head, weight * inverse[tail], degree.size)
+    total = np.bincount(component, row_sum)[component]
+    known = inverse - 2 * row_sum / size + total / size**2
+    sketched = np.zeros(degree.size)
+    n_done = 0
+    n_needed = n_probes
+    with reporter(graph.progress, "sketching", unit="probes") as report:
+        while n_needed is None or n_done < n_needed:
+            n_columns = N_PILOT_PROBES if n_needed is None else n_needed - n_done
+            for points in _random_points(graph, solver, n_columns, inverse, rtol):
+                width = points.shape[1]
+                # Running mean over all columns.
+                n_done += width
+                sketched += ((points**2).mean(axis=1) - sketched) * width / n_done
+                report(n_done, n_done / (n_needed or np.nan), "")
+            whole = known + sketched
+            fraction = np.divide(sketched, whole, out=np.zeros_like(whole), where=whole > 0)
+            if n_needed is None:
+                n_needed = int(np.ceil(2 * (fraction**2).mean() / rtol**2))
+    return np.maximum(known + sketched, 0.0), fraction * np.sqrt(2 / n_done)
 
 
-def _centered_blocks(opened, solver, n_probes, inverse, component, rtol):
-    """X = L^+ Y - D^-1 Y of some random flows, less its mean over every component."""
+def _random_points(graph, solver, n_probes, inverse, rtol):
+    """Yield blocks of X = L^+ Y - D^-1 Y, minus their mean over every component."""
+    ones = np.ones(graph.n_nodes)
     if isinstance(solver, StreamedSolver):
-        rng = np.random.default_rng(opened.seed())
-        for flows, points in random_potentials(opened.laplacian, solver, n_probes, rtol, rng):
-            yield _centered(points - inverse[:, None] * flows, component)
+        rng = np.random.default_rng(graph.new_seed())
+        for rhs, potentials in random_potentials(graph.laplacian, solver, n_probes, rtol, rng):
+            points = potentials - inverse[:, None] * rhs
+            yield project_out_constants(points, graph.components, ones)
         return
-    simple = opened.simple
-    for first in range(0, n_probes, _COLUMNS):
-        few = min(_COLUMNS, n_probes - first)
-        sketch = precise_embedding(simple, n_probes=few, seed=opened.seed())
-        yield _centered(sketch.points.astype(np.float64), component)
-
-
-def _centered(points, component):
-    if component.max(initial=0) == 0:
-        return points - points.mean(axis=0)
-    count = np.bincount(component)
-    sums = np.column_stack([np.bincount(component, column) for column in points.T])
-    return points - (sums / count[:, None])[component]
+    simple = graph.in_memory.simplified()
+    for first in range(0, n_probes, MAX_COLUMNS):
+        n_columns = min(MAX_COLUMNS, n_probes - first)
+        embedding = precise_embedding(simple, n_probes=n_columns, seed=graph.new_seed())
+        points = embedding.points.astype(np.float64)
+        yield project_out_constants(points, graph.components, ones)

@@ -1,17 +1,17 @@
-"""Communities: groups of high modularity, by Leiden or Louvain, and how stable they are.
+"""Communities of high modularity, by Leiden or Louvain, and how stable they are.
 
-Modularity of labels c at resolution g compares the weight inside communities with what degrees
-alone would give,
+The modularity of labels c with resolution g compares the weight within communities with the weight
+that the degrees alone would give,
 
     Q = sum_c (inside_c / m - g (degree_c / 2m)^2),     m the total weight.
 
-Leiden is igraph's, where that is installed, and Louvain networkx's. Both are random and greedy: on
-one graph two runs differ. How much communities of a sparsifier differ from those of the graph means
-something only beside that, which is why both figures are given (adjusted mutual information, AMI: 1
-the same, 0 chance).
+The Leiden method is that of igraph, if it is installed; the Louvain method is that of networkx.
+Both are random and greedy: two runs on one graph give different labels. The agreement of a graph
+and its sparsifier is only meaningful compared with the agreement of two runs on the graph. Both are
+reported as adjusted mutual information (AMI): 1 if equal, 0 on average for random labels.
 
-A file is sparsified first and never held; the modularity is the graph's own all the same, in one
-pass.
+A streamed graph is sparsified first. Its communities are those of the sparsifier, but their
+modularity is measured on the graph, in one pass.
 """
 
 from dataclasses import dataclass, field
@@ -20,7 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from graphsqueak.analysis.open_graph import OpenGraph
+from graphsqueak.analysis.analyzed_graph import AnalyzedGraph
+from graphsqueak.analysis.clusters import number_by_size
 from graphsqueak.errors import InputError, Parameter
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.nodes.numbering import make_node_finder
@@ -32,34 +33,34 @@ from graphsqueak.validation import check_choice, check_real
 
 __all__ = [
     "Communities",
-    "agreement_of_runs",
     "communities",
-    "default_runs",
-    "described_runs",
+    "compare_communities",
+    "default_n_runs",
+    "describe_runs",
     "find_labels",
 ]
 
-_FINENESS = 64  # steps of an average weight
-_RUNS = {"leiden": ((2_000_000, 3),), "louvain": ((20_000, 3), (100_000, 1))}  # up to so many edges
+# Largest number of edges for which `compare` finds communities by default: seconds to a minute.
+MAX_EDGES_BY_DEFAULT = {"leiden": 2_000_000, "louvain": 20_000}
 
 
 @dataclass(frozen=True)
 class Communities:
-    """A community for every node.
+    """Result of `communities`. `numpy.asarray` returns `labels`.
 
     Attributes
     ----------
     labels : ndarray of shape (n_nodes,)
-        0, 1, ..., the largest first.
+        Community 0, 1, ... of each node, the largest first.
     modularity : float
-        Of these labels in the graph, also where they were found in its sparsifier.
+        Modularity of the labels in the graph, also if they were found on its sparsifier.
     ids : ndarray of shape (n_nodes,)
-        The user's own name of each node.
+        Id of each node.
     method : str
         "leiden" or "louvain".
-    ami, ami_again : float
-        Agreement with the communities of `against`, and of these with themselves in a second run;
-        NaN where not asked for.
+    ami, ami_baseline : float
+        Agreement with the communities of `against`, and agreement of two runs on `against`. NaN
+        without `against`.
     """
 
     labels: np.ndarray = field(repr=False)
@@ -67,18 +68,18 @@ class Communities:
     ids: np.ndarray = field(repr=False)
     method: str
     ami: float = float("nan")
-    ami_again: float = float("nan")
+    ami_baseline: float = float("nan")
 
-    def __array__(self, dtype=None, copy=None):
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         return np.array(self.labels, dtype=dtype, copy=copy)
 
     @property
     def n_communities(self) -> int:
-        """How many there are."""
+        """Number of communities."""
         return int(self.labels.max(initial=-1)) + 1
 
     def rows(self) -> list[tuple[str, str]]:
-        """Name and value of what is known."""
+        """Return the rows of the table."""
         sizes = np.bincount(self.labels)
         shown = ", ".join(f"{size:,}" for size in sizes[:8])
         more = f", ... {sizes.size - 8:,} more" if sizes.size > 8 else ""
@@ -88,11 +89,11 @@ class Communities:
             ("modularity", f"{self.modularity:.4f}"),
         ]
         if not np.isnan(self.ami):
-            said = f"AMI {self.ami:.3f} (that graph with itself, run again: {self.ami_again:.3f})"
-            rows.append(("agreement with the other graph", said))
+            agreement = f"AMI {self.ami:.3f} (two runs on that graph: {self.ami_baseline:.3f})"
+            rows.append(("agreement with the other graph", agreement))
         return rows
 
-    def __str__(self):
+    def __str__(self) -> str:
         return "\n".join(f"{name:<31} {value}" for name, value in self.rows())
 
     def _repr_html_(self):
@@ -110,24 +111,27 @@ def communities(
     random_state: RandomState = None,
     progress: Progress = False,
 ) -> Communities:
-    """Find groups of nodes that have more weight among them than their degrees would give.
+    """Find communities: groups of nodes with more edges inside than their degrees would give.
+
+    Use it for an unknown number of groups of different sizes. For a few groups with a bound on
+    their conductance, use `spectral_clusters`.
 
     Parameters
     ----------
     graph : EdgeList, scipy sparse adjacency, networkx graph or EdgeSource
-        Of a file (`read_edges`), or where a sparsifier or its size is given, the communities are
-        those of the sparsifier, and the modularity is that of the graph.
+        For a file (`read_edges`), or if `n_edges` or `sparsifier` is given, communities are found
+        on the sparsifier, and their modularity is measured on the graph.
     method : {"auto", "leiden", "louvain"}
         "auto" is Leiden if igraph is installed, else Louvain.
     resolution : float
         Above 1 for more and smaller communities.
     against : any graph, optional
-        One to agree with, such as the graph of which `graph` is a sparsifier, with the same ids;
-        held in memory, and run twice.
+        A graph with the same ids to compare with, such as the graph that was sparsified. Its
+        communities are found twice, in memory.
     n_edges : int, optional
-        Size of the sparsifier. Default, of what is read: for epsilon = 0.5.
+        Size of the sparsifier of a streamed graph. Default: predicted for epsilon = 0.5.
     sparsifier : EdgeList or any graph, optional
-        One that is there already, with the ids of the graph.
+        An existing sparsifier with the ids of the graph.
     random_state : int, Generator or None
     progress : bool or callable
 
@@ -146,129 +150,150 @@ def communities(
     check_real("resolution", resolution, above=0.0)
     if method == "leiden" and find_spec("igraph") is None:
         raise InputError(
-            Parameter("method", "leiden"), " needs igraph; pip install igraph, or take 'louvain'"
+            Parameter("method", "leiden"), " needs igraph; pip install igraph, or use 'louvain'"
         )
     if method == "auto":
         method = _best_method()
-    opened = OpenGraph(graph, n_edges, sparsifier, random_state, progress)
-    seed = opened.seed() % 2**31
-    labels = find_labels(opened.held, method=method, resolution=resolution, seed=seed)
-    modularity = _modularity(opened, labels, resolution)
-    ami = again = float("nan")
+    analyzed = AnalyzedGraph(graph, n_edges, sparsifier, random_state, progress)
+    seed = analyzed.new_seed() % 2**31
+    labels = find_labels(analyzed.in_memory, method=method, resolution=resolution, seed=seed)
+    ami = float("nan")
+    ami_baseline = float("nan")
     if against is not None:
-        ami, again = _agreement(opened.held.ids, labels, against, method, resolution, seed)
-    return Communities(labels, modularity, opened.held.ids, method, ami, again)
+        other = as_edge_list(against)
+        first, second = (
+            find_labels(other, method=method, resolution=resolution, seed=seed + i)
+            for i in range(2)
+        )
+        ami = _ami_of_common_nodes(analyzed.ids, labels, other, first)
+        ami_baseline = _ami(first, second)
+    return Communities(
+        labels,
+        _modularity(analyzed, labels, resolution),
+        analyzed.ids,
+        method,
+        ami=ami,
+        ami_baseline=ami_baseline,
+    )
 
 
 def find_labels(graph: EdgeList, *, method: str, resolution: float = 1.0, seed: int) -> np.ndarray:
-    """A number for every node, the largest community first.
+    """Return the community of every node, the largest first.
 
-    Weights are rounded to whole numbers: networkx moves nodes forth and back for ever between
-    communities that are equally good up to rounding.
+    Parameters
+    ----------
+    graph : EdgeList
+    method : {"leiden", "louvain"}
+    resolution : float
+    seed : int
     """
     simple = graph.simplified()
     mean = simple.weight.mean() if simple.n_edges else 1.0
-    weight = np.maximum(1, np.rint(_FINENESS * simple.weight / mean)).astype(np.int64)
-    find = _leiden if method == "leiden" else _louvain
-    labels = find(simple, weight, resolution, seed)
-    order = np.argsort(-np.bincount(labels), kind="stable")
-    number = np.empty(order.size, dtype=np.int64)
-    number[order] = np.arange(order.size)
-    return number[labels]
+    # Integers of 64 on average, because networkx moves nodes back and forth without end between
+    # communities that are equally good up to rounding.
+    weight = np.maximum(1, np.rint(64 * simple.weight / mean)).astype(np.int64)
+    find = _find_by_leiden if method == "leiden" else _find_by_louvain
+    return number_by_size(find(simple, weight, resolution, seed))
 
 
-def default_runs(graph: EdgeList) -> int:
-    """How often communities are found where nobody says: less often where that takes minutes."""
-    limits = _RUNS[_best_method()]
-    return next((n_runs for most, n_runs in limits if graph.n_edges <= most), 0)
+def default_n_runs(graph: EdgeList) -> int:
+    """Return the number of runs of `compare`: 3, or 0 if the graph is large."""
+    return 3 if graph.n_edges <= MAX_EDGES_BY_DEFAULT[_best_method()] else 0
 
 
-def described_runs(n_runs: int) -> str:
-    """What was done, for a person.
+def describe_runs(n_runs: int) -> str:
+    """Describe how communities were found.
 
-    >>> described_runs(0)
-    'left out: so many edges take minutes; n_runs=3 asks for them'
+    >>> describe_runs(0)
+    'not compared, because the graph is large; set n_runs=3 to compare them'
     """
     if not n_runs:
-        return "left out: so many edges take minutes; n_runs=3 asks for them"
-    often = "once" if n_runs == 1 else f"{n_runs} times"
-    return f"by {_best_method().capitalize()}'s method, {often} on each graph"
+        return "not compared, because the graph is large; set n_runs=3 to compare them"
+    times = "once" if n_runs == 1 else f"{n_runs} times"
+    return f"by {_best_method().capitalize()}'s method, {times} on each graph"
 
 
-def agreement_of_runs(
+def compare_communities(
     graphs: list[EdgeList], n_runs: int, rng: np.random.Generator
-) -> tuple[dict, list[dict]]:
-    """Mean agreement (AMI) of the communities of graphs with those of the first.
+) -> tuple[list[float], list[np.ndarray]]:
+    """Compare the communities of graphs with those of the first graph.
 
     Parameters
     ----------
     graphs : list of EdgeList
-        A graph, its sparsifier and, if wanted, uniform edges, on the same nodes.
+        A graph, and others on the same nodes.
     n_runs : int
-        On each graph, and once more as many on the first.
+        Number of runs on each graph. The first graph gets as many again, as a baseline.
     rng : numpy.random.Generator
 
     Returns
     -------
-    agreement : dict
-        Of the first graph with itself ("again"), with the "sparsifier" and the "uniform" edges.
-    conductances : list of dict
-        For each graph, the mean conductances in the first one of the communities of its runs.
+    agreement : list of float
+        Mean AMI of the first graph with itself, and with each other graph.
+    conductances : list of ndarray of shape (n_runs,)
+        For each graph, the mean conductance of its communities in the first graph.
     """
-    if not n_runs or not graphs[0].n_edges:
-        return {}, []
-    from sklearn.metrics import adjusted_mutual_info_score as agreement
-
+    method = _best_method()
     seeds = rng.integers(2**31, size=(len(graphs) + 1, n_runs)).tolist()
-    graphs, method = [*graphs[:1], *graphs], _best_method()  # the graph itself twice
-    found = [
-        [find_labels(one, method=method, seed=seed) for seed in own]
-        for one, own in zip(graphs, seeds, strict=True)
+    labels, *others = [
+        [find_labels(graph, method=method, seed=seed) for seed in row]
+        for graph, row in zip([graphs[0], *graphs], seeds, strict=True)
     ]
-    names = ("again", "sparsifier", "uniform")
-    means = {
-        name: float(np.mean([agreement(a, b) for a, b in zip(found[0], own, strict=True)]))
-        for name, own in zip(names, found[1:], strict=False)
-    }
-    name = "conductance of clusters"
-    values = [
-        {name: np.array([_mean_conductance(graphs[0], labels) for labels in own])}
-        for own in (found[0], *found[2:])
+    agreement = [float(np.mean(list(map(_ami, labels, other)))) for other in others]
+    conductances = [
+        np.array([_mean_conductance(graphs[0], one) for one in runs])
+        for runs in [labels, *others[1:]]
     ]
-    return means, values
+    return agreement, conductances
 
 
 def _best_method():
     return "louvain" if find_spec("igraph") is None else "leiden"
 
 
+def _ami(first, second):
+    from sklearn.metrics import adjusted_mutual_info_score
+
+    return float(adjusted_mutual_info_score(first, second))
+
+
+def _ami_of_common_nodes(ids, labels, other, other_labels):
+    node = make_node_finder(other.node_ids, other.n_nodes)(ids)
+    is_common = node >= 0
+    if not is_common.any():
+        raise InputError("the two graphs have no node in common; give graphs with the same ids")
+    return _ami(other_labels[node[is_common]], labels[is_common])
+
+
 def _mean_conductance(graph, labels):
-    """Of all clusters in `graph`, each counted by its total degree."""
+    """Return the mean conductance of the communities, weighted by their total degrees."""
     crossing = graph.weight @ (labels[graph.tail] != labels[graph.head])
-    return 2 * crossing / max(graph.degrees().sum(), 1e-300)
+    return 2 * crossing / graph.degrees().sum()
 
 
-def _louvain(graph, weight, resolution, seed):
+def _find_by_louvain(graph, weight, resolution, seed):
     import networkx as nx
 
-    plain = nx.Graph()
-    plain.add_nodes_from(range(graph.n_nodes))
-    ends = zip(graph.tail.tolist(), graph.head.tolist(), weight.tolist(), strict=True)
-    plain.add_weighted_edges_from(ends)
+    nx_graph = nx.Graph()
+    nx_graph.add_nodes_from(range(graph.n_nodes))
+    edges = zip(graph.tail.tolist(), graph.head.tolist(), weight.tolist(), strict=True)
+    nx_graph.add_weighted_edges_from(edges)
     labels = np.empty(graph.n_nodes, dtype=np.int64)
-    found = nx.community.louvain_communities(plain, resolution=resolution, seed=seed)
-    for number, nodes in enumerate(sorted(found, key=min)):
+    groups = nx.community.louvain_communities(nx_graph, resolution=resolution, seed=seed)
+    for number, nodes in enumerate(sorted(groups, key=min)):
         labels[list(nodes)] = number
     return labels
 
 
-def _leiden(graph, weight, resolution, seed):
+def _find_by_leiden(graph, weight, resolution, seed):
     import random
 
-    igraph: Any = __import__("igraph")
-    plain = igraph.Graph(n=graph.n_nodes, edges=np.column_stack([graph.tail, graph.head]).tolist())
+    import igraph
+
+    ends = np.column_stack([graph.tail, graph.head]).tolist()
+    ig_graph = igraph.Graph(n=graph.n_nodes, edges=ends)
     igraph.set_random_number_generator(random.Random(seed))
-    found = plain.community_leiden(
+    found = ig_graph.community_leiden(
         objective_function="modularity",
         weights=weight.tolist(),
         resolution=resolution,
@@ -277,29 +302,14 @@ def _leiden(graph, weight, resolution, seed):
     return np.unique(found.membership, return_inverse=True)[1]
 
 
-def _modularity(opened, labels, resolution):
-    """In one pass over the graph itself."""
-    inside = total = 0.0
-    for tail, head, weight in opened.batches("measuring communities"):
+def _modularity(graph, labels, resolution):
+    """Return the modularity in the graph itself, in one pass."""
+    inside = 0.0
+    total = 0.0
+    for tail, head, weight in graph.batches("measuring communities"):
         inside += weight @ (labels[tail] == labels[head])
         total += weight.sum()
     if total == 0:
         return 0.0
-    share = np.bincount(labels, opened.degrees) / (2 * total)
-    return float(inside / total - resolution * (share @ share))
-
-
-def _agreement(ids, labels, against, method, resolution, seed):
-    """AMI with the communities of another graph, and of these with a second run."""
-    from sklearn.metrics import adjusted_mutual_info_score
-
-    other = as_edge_list(against)
-    runs = [
-        find_labels(other, method=method, resolution=resolution, seed=seed + i) for i in range(2)
-    ]
-    node = make_node_finder(other.node_ids, other.n_nodes)(ids)
-    both = node >= 0
-    if not both.any():
-        raise InputError("the two graphs have no node in common; give graphs of the same ids")
-    ami = adjusted_mutual_info_score(runs[0][node[both]], labels[both])
-    return float(ami), float(adjusted_mutual_info_score(*runs))
+    fraction = np.bincount(labels, graph.degrees) / (2 * total)
+    return float(inside / total - resolution * (fraction @ fraction))

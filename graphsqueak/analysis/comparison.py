@@ -1,9 +1,8 @@
-"""What users look at, on the graph, on its sparsifier and on as many edges drawn uniformly.
+"""Quantities of a graph, of its sparsifier, and of as many uniformly sampled edges.
 
-Epsilon bounds the worst case. Cuts, resistances, eigenvalues, PageRank and clusters are what people
-compute, and are mostly far better than the worst case. Whether a sparsifier was worth its while is
-told by what random edges, which cost nothing, would have kept: on dense graphs without weak cuts
-that is as much, and then it is said.
+Epsilon bounds the worst case. The cuts, resistances, eigenvalues, PageRank and clusters that users
+compute are usually much more accurate. Uniform sampling, which takes no computation, is the
+baseline: on dense graphs without bottlenecks it is as good as a sparsifier.
 """
 
 from dataclasses import dataclass, field
@@ -12,10 +11,9 @@ from typing import Any
 import numpy as np
 import scipy.stats
 
+from graphsqueak.analysis.analyzed_graph import on_nodes_of
 from graphsqueak.analysis.centrality import rank
-from graphsqueak.analysis.community import agreement_of_runs, default_runs, described_runs
-from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.nodes.numbering import NodeMatching
+from graphsqueak.analysis.community import compare_communities, default_n_runs, describe_runs
 from graphsqueak.randomness import RandomState
 from graphsqueak.report.table import html_table, text_table
 from graphsqueak.solvers.eigenpairs import smallest_eigenpairs
@@ -28,114 +26,135 @@ from graphsqueak.validation import check_count
 
 __all__ = ["Comparison", "compare"]
 
-_KEPT, _ROUGHLY = 0.1, 0.35  # median relative errors
-_SAME = 1.5  # errors within this factor, and within an AMI of 0.05, are as good
-_SAME_AMI = 0.05
-_TOL = 1e-4  # relative residuals; eigenvalues are off by about the square
-_CLUSTERS = "clusters (AMI)"
+# Largest median relative errors of the verdicts "kept" and "roughly kept". Errors below a tenth of
+# the first are not told apart. These are definitions, not tuning constants.
+KEPT_ERROR = 0.1
+ROUGHLY_KEPT_ERROR = 0.35
+# Uniform edges are as good if their error is within this factor.
+EQUAL_ERROR_RATIO = 1.5
+# Relative residual of eigenvectors. The relative error of eigenvalues is about its square.
+EIGENPAIR_TOL = 1e-4
+CLUSTER_ROW = "clusters (AMI)"
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Quantities of a graph, of its sparsifier, and of as many edges drawn uniformly.
+    """Result of `compare`.
 
     Attributes
     ----------
-    pairs : dict
-        For each name two arrays, one value per cut, pair of nodes, eigenvalue, node or run: on the
-        graph and on the sparsifier.
-    uniform : dict
-        By the same names, the values on the uniform edges; empty where not asked for.
-    n_edges : tuple of int
-        Of the graph, of the sparsifier and of the uniform edges.
+    values : dict
+        For each quantity two arrays, on the graph and on the sparsifier, with one value per cut,
+        pair of nodes, eigenvalue, node or run.
     rank_correlation : float
-        Spearman's, of the two orders by PageRank; NaN where all nodes rank alike.
+        Spearman's correlation of the PageRank of the two graphs; NaN if all nodes have the same
+        rank.
     top_overlap : float
-        Share of the 100 (or a tenth of the) nodes of highest PageRank that both agree on.
+        Fraction of the 100 (or 10 % of the) nodes with the highest PageRank that both have.
+    bounds : dict
+        For cuts, resistances and eigenvalues, lower and upper bounds on the values of the graph,
+        from those of the sparsifier and its certificate. Empty without a certificate.
+    uniform : dict
+        The values on uniformly sampled edges; empty with `uniform=False`.
+    n_edges : tuple of int
+        Number of edges of the graph, of the sparsifier and of the uniform sample.
     agreement : dict
-        Of communities, mean adjusted mutual information over runs: of the graph with itself
-        ("again"), with those of the "sparsifier" and of the "uniform" edges. Empty where left out.
-    brackets : dict
-        With a certificate: for cuts, resistances and eigenvalues two arrays between which the
-        graph's values are proved to lie, from those of the sparsifier alone.
-    clusters_by : str
-        By which method and how often communities were found, or why not.
+        Mean adjusted mutual information between communities of the "graph" and those of another
+        run on it, of the "sparsifier" and of "uniform" edges. Empty if there are no communities.
+    communities_by : str
+        Method and number of runs for communities, or why there are none.
     """
 
-    pairs: dict = field(repr=False)
+    values: dict = field(repr=False)
     rank_correlation: float
     top_overlap: float
-    brackets: dict = field(default_factory=dict, repr=False)
+    bounds: dict = field(default_factory=dict, repr=False)
     uniform: dict = field(default_factory=dict, repr=False)
     n_edges: tuple = ()
     agreement: dict = field(default_factory=dict)
-    clusters_by: str = ""
+    communities_by: str = ""
 
     def rows(self) -> list[tuple[str, float, float, float, str]]:
-        """Name, median and largest relative error, the median one of uniform edges, and a verdict.
+        """Return quantity, median and largest error, median error of uniform edges, and verdict.
 
-        Of clusters the first two are the agreement (AMI) of the graph with the sparsifier and with
-        itself.
+        In the row of clusters, the numbers are the agreement (AMI) of the graph with the
+        sparsifier, with itself and with uniform edges.
         """
         rows = []
-        for name, (whole, sparse) in self.pairs.items():
-            error = _relative(whole, sparse)
+        for name, (expected, found) in self.values.items():
+            error = _relative_error(expected, found)
             median = float(np.median(error))
-            other = float("nan")
+            baseline = float("nan")
             if name in self.uniform:
-                other = float(np.median(_relative(whole, self.uniform[name])))
-            rows.append((name, median, float(error.max()), other, _verdict(median, other)))
+                baseline = float(np.median(_relative_error(expected, self.uniform[name])))
+            rows.append((name, median, float(error.max()), baseline, _verdict(median, baseline)))
         if self.agreement:
-            own, other = self.agreement["sparsifier"], self.agreement.get("uniform", float("nan"))
-            said = _cluster_verdict(self.agreement["again"], own, other)
-            rows.append((_CLUSTERS, own, self.agreement["again"], other, said))
+            ami = self.agreement["sparsifier"]
+            ami_graph = self.agreement["graph"]
+            ami_uniform = self.agreement.get("uniform", float("nan"))
+            # The error is the loss relative to a second run on the graph. Labels of runs that do
+            # not agree with each other cannot be kept.
+            verdict = _verdict(1 - ami / ami_graph, 1 - ami_uniform / ami_graph)
+            if ami_graph < 0.5:
+                verdict = "no stable clusters"
+            rows.append((CLUSTER_ROW, ami, ami_graph, ami_uniform, verdict))
         return rows
 
     def _cells(self):
-        for name, middle, most, other, said in self.rows():
-            if name == _CLUSTERS:
-                found = [f"{value:.2f}" for value in (middle, most, other)]
-                found[1] = f"itself {found[1]}"
+        cells = []
+        for name, *numbers, verdict in self.rows():
+            if name == CLUSTER_ROW:
+                shown = [f"{number:.2f}" for number in numbers]
+                shown[1] = f"itself {shown[1]}"
             else:
-                found = [_percent(value) for value in (middle, most, other)]
-            yield (name, found[0], found[1], "" if np.isnan(other) else found[2], said)
+                shown = [_format_error(number) for number in numbers]
+            if np.isnan(numbers[2]):
+                shown[2] = ""
+            cells.append((name, *shown, verdict))
+        return cells
 
     def _header(self):
-        return ("relative error", "median", "largest", "uniform's", "verdict")
+        return ("relative error", "median", "largest", "uniform", "verdict")
 
     def _notes(self):
-        ranked = f"PageRank order: rank correlation {self.rank_correlation:.4f}, "
-        notes = [f"{ranked}{self.top_overlap:.0%} of the top nodes agree"]
+        notes = []
         if self.n_edges:
-            whole, sparse, *other = (f"{n:,}" for n in self.n_edges)
-            drawn = f" and {other[0]} uniform ones" if other else ""
-            notes.insert(0, f"{whole} edges beside {sparse} of the sparsifier{drawn}")
-        if self.clusters_by:
-            notes.append(f"clusters {self.clusters_by}")
-        for name, (low, high) in self.brackets.items():
-            sparse = self.pairs[name][1]
-            span = f"{(low / sparse).min():.3g} to {(high / sparse).max():.3g}"
-            notes.append(f"{name:<22} proved: the graph's are {span} times the sparsifier's")
+            names = ("graph", "sparsifier", "uniform sample")
+            counts = zip(names, self.n_edges, strict=False)
+            notes.append("edges: " + ", ".join(f"{name} {n:,}" for name, n in counts))
+        notes.append(
+            f"PageRank order: rank correlation {self.rank_correlation:.4f}, "
+            f"{self.top_overlap:.0%} of the top nodes agree"
+        )
+        if self.communities_by:
+            notes.append(f"clusters {self.communities_by}")
         return notes
 
-    def __str__(self):
+    def __str__(self) -> str:
+        # Verdicts are aligned to the left, numbers to the right.
         cells = [(*row[:4], f" {row[4]}") for row in self._cells()]
         width = max(len(row[4]) for row in cells)
-        cells = [(*row[:4], row[4].ljust(width)) for row in cells]
-        table = text_table(cells, header=(*self._header()[:4], " verdict".ljust(width)))
-        lines = [line.rstrip() for line in table.splitlines()]
-        return "\n".join([*lines, *self._notes()])
+        padded = [(*row[:4], row[4].ljust(width)) for row in cells]
+        header = (*self._header()[:4], " verdict".ljust(width))
+        lines = [line.rstrip() for line in text_table(padded, header=header).splitlines()]
+        lines += self._notes()
+        for name, (lower, upper) in self.bounds.items():
+            found = self.values[name][1]
+            ratios = f"{(lower / found).min():.3g} to {(upper / found).max():.3g}"
+            lines.append(f"{name:<22} proved: the graph has {ratios} times the sparsifier's values")
+        return "\n".join(lines)
 
     def _repr_html_(self):
-        caption = "; ".join(note for note in self._notes() if "proved" not in note)
+        caption = "; ".join(self._notes())
         return html_table(self._cells(), header=self._header(), caption=caption, words=True)
 
     def plot(self) -> Any:
-        """One panel per quantity: how many times the graph's value the others have."""
+        """Plot one panel per quantity: the ratio of values to those of the graph."""
         from graphsqueak.report.figure import side_by_side
 
-        more = {"brackets": self.brackets, "agreement": self.agreement}
-        return side_by_side(self.pairs, uniform=self.uniform, **more)
+        return side_by_side(
+            self.values, uniform=self.uniform, brackets=self.bounds, agreement=self.agreement
+        )
 
 
 def compare(
@@ -150,26 +169,29 @@ def compare(
     random_state: RandomState = None,
     progress: Progress = False,
 ) -> Comparison:
-    """Compare what is computed on `sparsifier` with what is computed on `graph`.
+    """Compare quantities of `sparsifier` with those of `graph`.
+
+    Use it to check whether a sparsifier is accurate enough for a task, and better than uniform
+    sampling.
 
     Parameters
     ----------
     graph, sparsifier : any graph
-        Both are held in memory; nodes are matched by id.
+        Both are loaded into memory; nodes are matched by id.
     n_samples : int
-        Random cuts, and random pairs of nodes for effective resistances.
+        Number of random cuts, and of random pairs of nodes for effective resistances.
     n_eigenvalues : int
-        Smallest positive eigenvalues of both Laplacians. The signs of the graph's eigenvectors are
-        its cluster cuts.
+        Number of the smallest positive eigenvalues of the Laplacians. The signs of the eigenvectors
+        of the graph are its cluster cuts.
     n_runs : int, optional
-        Runs of Leiden's method (Louvain's, without igraph) on each graph, whose communities are
-        compared; 0 leaves them out. Default: 3 up to 2,000,000 edges. Louvain's takes many
-        times as long: 3 up to 20,000 edges, 1 up to 100,000. Beyond, 0.
+        Number of runs of the Leiden method (Louvain without igraph) on each graph, whose
+        communities are compared; 0 for none. Default: 3, or 0 for graphs with more than 2,000,000
+        edges (20,000 with Louvain, which is slower).
     uniform : bool
-        Beside them, as many edges of the graph as the sparsifier has, drawn uniformly.
+        Compare with as many uniformly sampled edges of the graph.
     certificate : Certificate, optional
-        Of `sparsifier`, without a ridge; it brackets cuts, resistances and eigenvalues. Default:
-        the one that `sparsifier` carries, if it does.
+        Certificate of `sparsifier`, without a ridge, for bounds on cuts, resistances and
+        eigenvalues. Default: the one of `sparsifier`, if it has one.
     random_state : int, Generator or None
     progress : bool or callable
 
@@ -179,145 +201,145 @@ def compare(
 
     Examples
     --------
+    >>> from graphsqueak import EdgeList
     >>> from graphsqueak.sources import barbell
     >>> graph = barbell(8).to_edge_list()
     >>> double = EdgeList(tail=graph.tail, head=graph.head, weight=2 * graph.weight)
     >>> print(compare(graph, double, uniform=False, n_runs=0, random_state=3))
-    relative error  median  largest  uniform's   verdict
-    random cuts       100%     100%              lost
-    cluster cuts      100%     100%              lost
-    resistances        50%      50%              lost
-    eigenvalues       100%     100%              lost
-    PageRank            0%       0%              kept
-    57 edges beside 57 of the sparsifier
+    relative error  median  largest  uniform   verdict
+    random cuts       100%     100%            lost
+    cluster cuts      100%     100%            lost
+    resistances        50%      50%            lost
+    eigenvalues       100%     100%            lost
+    PageRank            0%       0%            kept
+    edges: graph 57, sparsifier 57
     PageRank order: rank correlation 1.0000, 100% of the top nodes agree
     """
     check_count("n_samples", n_samples)
     check_count("n_eigenvalues", n_eigenvalues)
     rng = np.random.default_rng(random_state)
-    whole, given = as_edge_list(graph), as_edge_list(sparsifier)
-    graphs = [whole, _on_nodes_of(whole, given)]
+    whole = as_edge_list(graph)
+    sparse = as_edge_list(sparsifier)
+    graphs = [whole, on_nodes_of(whole, sparse)]
     if uniform:
         seed = int(rng.integers(2**63))
-        graphs.append(uniform_sparsifier(whole, max(given.n_edges, 1), seed=seed))
-    by_default = n_runs is None
-    n_runs = default_runs(whole) if n_runs is None else check_count("n_runs", n_runs, least=0)
-    values, vectors = smallest_eigenpairs(whole, n_eigenvalues, tol=_TOL, random_state=rng)
-    sides = {"random cuts": rng.random((whole.n_nodes, n_samples)) < 0.5}
-    sides["cluster cuts"] = vectors > 0
-    nodes = _random_pairs(whole, n_samples, rng)
-    found = []
-    with reporter(progress, "comparing", unit="graphs") as tell:
-        for number, one in enumerate(graphs):
-            found.append(_measured(one, sides, nodes, values.size, whole, rng))
-            tell(number + 1, (number + 1) / (len(graphs) + bool(n_runs)))
-        agreement, runs = agreement_of_runs(graphs, n_runs, rng)
-    for own, more in zip(found, runs, strict=False):
-        own |= more
-    ranks = [own["PageRank"] for own in found]
-    top = [set(np.argsort(-one)[: min(100, max(1, one.size // 10))]) for one in ranks]
-    seen = {name: found[0][name] > 0 for name in found[0]}  # nothing to compare where it is 0
-    names = [name for name in found[0] if seen[name].any()]
-    pairs = {name: [own[name][seen[name]] for own in found[:2]] for name in names}
-    known = given.certificate if certificate is None else certificate
+        graphs.append(uniform_sparsifier(whole, max(sparse.n_edges, 1), seed=seed))
+    is_default = n_runs is None
+    n_runs = default_n_runs(whole) if n_runs is None else check_count("n_runs", n_runs, least=0)
+    _, vectors = smallest_eigenpairs(whole, n_eigenvalues, tol=EIGENPAIR_TOL, random_state=rng)
+    sides = {
+        "random cuts": rng.random((whole.n_nodes, n_samples)) < 0.5,
+        "cluster cuts": vectors > 0,
+    }
+    node_pairs = _random_pairs(whole, n_samples, rng)
+    measured = []
+    agreement = {}
+    with reporter(progress, "comparing", unit="graphs") as report:
+        for i, one in enumerate(graphs):
+            n_eigenvalues = vectors.shape[1]
+            measured.append(_measure(one, whole, sides, node_pairs, n_eigenvalues, rng))
+            report(i + 1, (i + 1) / (len(graphs) + bool(n_runs)))
+        if n_runs and whole.n_edges:
+            ami, conductances = compare_communities(graphs, n_runs, rng)
+            agreement = dict(zip(("graph", "sparsifier", "uniform"), ami, strict=False))
+            for quantities, conductance in zip(measured, conductances, strict=True):
+                quantities["conductance of clusters"] = conductance
+    # A relative error is not defined if the value of the graph is 0.
+    is_positive = {name: values > 0 for name, values in measured[0].items()}
+    selected = [
+        {name: values[is_positive[name]] for name, values in one.items() if is_positive[name].any()}
+        for one in measured
+    ]
+    page_ranks = [one["PageRank"] for one in measured]
+    n_top = min(100, max(1, whole.n_nodes // 10))
+    top, top_sparse = (set(np.argsort(-scores)[:n_top]) for scores in page_ranks[:2])
+    if certificate is None:
+        certificate = sparse.certificate
+    has_bounds = certificate is not None and not certificate.ridge
     return Comparison(
-        pairs=pairs,
-        rank_correlation=_rank_correlation(*ranks[:2]),
-        top_overlap=len(top[0] & top[1]) / max(len(top[0]), 1),
-        brackets={} if known is None or known.ridge else _brackets(pairs, known),
-        uniform={name: found[2][name][seen[name]] for name in names} if uniform else {},
+        values={name: [selected[0][name], selected[1][name]] for name in selected[0]},
+        rank_correlation=_rank_correlation(*page_ranks[:2]),
+        top_overlap=len(top & top_sparse) / max(len(top), 1),
+        bounds=_bounds(selected[1], certificate) if has_bounds else {},
+        uniform=selected[2] if uniform else {},
         n_edges=tuple(one.n_edges for one in graphs),
         agreement=agreement,
-        clusters_by=described_runs(n_runs) if agreement or by_default else "",
+        communities_by=describe_runs(n_runs) if agreement or is_default else "",
     )
 
 
-def _measured(graph, sides, nodes, n_values, whole, rng):
-    """All quantities of one graph, on the nodes of `whole`."""
-    found = {name: _cuts(graph, side) for name, side in sides.items()}
-    found["resistances"] = effective_resistance(graph, nodes, method="exact")
-    n_more = int(graph.components().max(initial=-1)) - int(whole.components().max(initial=-1))
-    values, _ = smallest_eigenpairs(graph, n_values, tol=_TOL, random_state=rng)
-    zeros = np.zeros(max(n_more, 0) + n_values)  # of components that the graph does not have
-    found["eigenvalues"] = np.concatenate([zeros[: max(n_more, 0)], values, zeros])[:n_values]
-    found["PageRank"] = rank(graph).scores
-    return found
+def _measure(graph, whole, sides, node_pairs, n_eigenvalues, rng):
+    """Return the quantities of a graph on the nodes of `whole`."""
+    quantities = {
+        # The weight between the two sides, one column per cut.
+        name: graph.weight @ (side[graph.tail] != side[graph.head])
+        for name, side in sides.items()
+    }
+    quantities["resistances"] = effective_resistance(graph, node_pairs, method="exact")
+    values, _ = smallest_eigenpairs(graph, n_eigenvalues, tol=EIGENPAIR_TOL, random_state=rng)
+    # A component that the whole graph does not have replaces a positive eigenvalue by 0.
+    n_new = graph.components().max(initial=-1) - whole.components().max(initial=-1)
+    values = np.concatenate([np.zeros(max(n_new, 0)), values, np.zeros(n_eigenvalues)])
+    quantities["eigenvalues"] = values[:n_eigenvalues]
+    quantities["PageRank"] = rank(graph).scores
+    return quantities
 
 
-def _relative(whole, sparse):
+def _relative_error(expected, found):
     with np.errstate(invalid="ignore"):
-        return np.nan_to_num(np.abs(sparse / whole - 1), nan=np.inf, posinf=np.inf)
+        return np.nan_to_num(np.abs(found / expected - 1), nan=np.inf, posinf=np.inf)
 
 
-def _percent(value):
-    if not np.isfinite(value):
+def _format_error(error):
+    if not np.isfinite(error):
         return "cut off"
-    return f"{value:.2g} times" if value > 9.995 else f"{100 * value:.3g}%"
+    return f"{error:.2g} times" if error > 9.995 else f"{100 * error:.3g}%"
 
 
-def _verdict(error, other):
-    """Whether a quantity is kept, and whether uniform edges keep it as well."""
-    said = "kept" if error <= _KEPT else "roughly kept" if error <= _ROUGHLY else "lost"
-    if np.isnan(other):
-        return said
-    least = _KEPT / 10  # smaller errors than this are all the same
-    ratio = max(other, least) / max(error, least)
-    if 1 / _SAME <= ratio <= _SAME:
-        return f"{said}; uniform is as good"
+def _verdict(error, uniform_error):
+    """Describe whether a quantity is kept, and whether uniform edges are as good."""
+    grade = "lost"
+    if error <= ROUGHLY_KEPT_ERROR:
+        grade = "kept" if error <= KEPT_ERROR else "roughly kept"
+    if np.isnan(uniform_error):
+        return grade
+    ratio = max(uniform_error, KEPT_ERROR / 10) / max(error, KEPT_ERROR / 10)
+    if 1 / EQUAL_ERROR_RATIO <= ratio <= EQUAL_ERROR_RATIO:
+        return f"{grade}; uniform is as good"
     if ratio < 1:
-        return f"{said}; uniform is better"
-    worse = f"errs {ratio:.1f} times as much" if np.isfinite(ratio) else "cuts some off"
-    return f"{said}; uniform {worse}"
+        return f"{grade}; uniform is better"
+    worse = f"has {ratio:.1f} times the error" if np.isfinite(ratio) else "disconnects nodes"
+    return f"{grade}; uniform {worse}"
 
 
-def _cluster_verdict(again, own, other):
-    said = "kept" if own >= again - _SAME_AMI else "roughly kept" if own >= 0.7 * again else "lost"
-    if again < 0.5:
-        said = "hardly any to keep"
-    if np.isnan(other):
-        return said
-    if abs(other - own) <= _SAME_AMI:
-        return f"{said}; uniform is as good"
-    return f"{said}; uniform is {'better' if other > own else 'worse'}"
-
-
-def _brackets(pairs, certificate):
-    kinds = {name: name.split()[-1] for name in pairs}
-    kinds = {n: kind for n, kind in kinds.items() if kind in ("cuts", "resistances", "eigenvalues")}
+def _bounds(found, certificate):
+    """Bound the quantities of the graph that the certificate bounds."""
+    quantities = {"cuts", "resistances", "eigenvalues"}
     return {
-        name: certificate.bounds_on(pairs[name][1], quantity=kind) for name, kind in kinds.items()
+        name: certificate.bounds_on(found[name], quantity=name.split()[-1])
+        for name in found
+        if name.split()[-1] in quantities
     }
 
 
-def _on_nodes_of(whole, sparse):
-    """The sparsifier in the numbering of the graph."""
-    tail, head = NodeMatching(whole).ends(sparse)
-    return EdgeList.from_validated(tail, head, sparse.weight, whole.n_nodes, whole.node_ids)
-
-
-def _cuts(graph, sides):
-    """Weight between the two sides, one column each."""
-    crossing = sides[graph.tail] != sides[graph.head]
-    return graph.weight @ crossing
-
-
 def _random_pairs(graph, n_pairs, rng):
-    """Pairs of different nodes of one component."""
+    """Return random pairs of different nodes, each pair within one component."""
     component = graph.components()
-    order = np.argsort(component, kind="stable")
     size = np.bincount(component)
-    begin = np.cumsum(size) - size
+    # The nodes of a component are contiguous in `order`, from `start` on.
+    order = np.argsort(component, kind="stable")
+    start = np.cumsum(size) - size
+    position = np.argsort(order)
     first = rng.choice(np.flatnonzero(size[component] > 1), n_pairs)
-    own = component[first]
-    shift = rng.integers(1, size[own])
-    rank = np.empty(graph.n_nodes, dtype=np.int64)
-    rank[order] = np.arange(graph.n_nodes)
-    second = order[begin[own] + (rank[first] - begin[own] + shift) % size[own]]
+    group = component[first]
+    # The second node is another one of the component: a nonzero shift, modulo its size.
+    shift = rng.integers(1, size[group])
+    second = order[start[group] + (position[first] - start[group] + shift) % size[group]]
     return np.column_stack([first, second])
 
 
 def _rank_correlation(first, second):
-    """Spearman's coefficient; NaN where all nodes rank alike."""
+    """Return Spearman's coefficient; NaN if all nodes of one graph have the same score."""
     if min(np.ptp(first) / first.max(), np.ptp(second) / second.max()) < 1e-9:
         return float("nan")
     return float(scipy.stats.spearmanr(first, second).statistic)

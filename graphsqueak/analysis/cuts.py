@@ -1,22 +1,25 @@
-"""Two sides of a graph: the Fiedler vector, swept.
+"""A cut of small conductance: the sweep cut of the Fiedler vector.
 
-Nodes are sorted by x_1 (`embedding`) and cut at each place in turn; the place of least conductance
+The nodes are sorted by x_1 (`embedding`) and split after each node in turn. The split with the
+smallest conductance
 
     phi(S) = weight between S and the rest / total degree of the smaller of the two
 
-is taken. By Cheeger's inequality it is near the best there is: with mu the eigenvalue of x_1,
+is returned. With mu the eigenvalue of x_1, Cheeger's inequality bounds its distance from the best
+cut:
 
     mu / 2 <= phi(best) <= phi(found) <= sqrt(2 mu).
 
-All prefixes are measured in one pass: an edge crosses those that end between its two nodes.
+All splits are measured in one pass: an edge is cut by those between the positions of its two nodes.
 """
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
-from graphsqueak.analysis.embedding import per_root_degree, steady_signs
-from graphsqueak.analysis.open_graph import OpenGraph
+from graphsqueak.analysis.analyzed_graph import AnalyzedGraph
+from graphsqueak.analysis.embedding import fix_signs, scale_by_degree
 from graphsqueak.errors import InputError
 from graphsqueak.randomness import RandomState
 from graphsqueak.report.table import html_table
@@ -29,62 +32,64 @@ __all__ = ["Cut", "cut"]
 
 @dataclass(frozen=True)
 class Cut:
-    """A cut of a graph.
+    """Result of `cut`. `numpy.asarray` returns `side`.
 
     Attributes
     ----------
     side : ndarray of shape (n_nodes,)
-        0 or 1, the side of fewer nodes is 1; -1 for nodes of other components.
+        1 on the side with fewer nodes, 0 on the other side, and -1 in other components.
     weight, volume : float
-        Weight between the sides, and total degree of the smaller one.
+        Weight between the sides, and total degree of the side with the smaller total.
     conductance : float
         weight / volume.
-    least : float
-        No cut has a smaller conductance: half the Fiedler eigenvalue, less its tolerance.
+    cheeger_lower : float
+        Lower bound on the conductance of every cut: half the Fiedler eigenvalue, less its
+        tolerance.
     fiedler : ndarray of shape (n_nodes,)
-        The vector that was swept, zero on other components.
+        The Fiedler vector, zero on other components.
     ids : ndarray of shape (n_nodes,)
-        The user's own name of each node.
-    low, high : float or None
-        With a certificate: between them lies the conductance of the same cut in the graph that was
-        sparsified.
-    low_weight, high_weight : float or None
-        And between these its weight.
+        Id of each node.
+    conductance_lower, conductance_upper, weight_lower, weight_upper : float or None
+        Bounds on the conductance and the weight of the same cut in the graph that was sparsified,
+        if there is a certificate.
     """
 
     side: np.ndarray = field(repr=False)
     weight: float
     volume: float
     conductance: float
-    least: float
+    cheeger_lower: float
     fiedler: np.ndarray = field(repr=False)
     ids: np.ndarray = field(repr=False)
-    low: float | None = None
-    high: float | None = None
-    low_weight: float | None = None
-    high_weight: float | None = None
+    conductance_lower: float | None = None
+    conductance_upper: float | None = None
+    weight_lower: float | None = None
+    weight_upper: float | None = None
 
-    def __array__(self, dtype=None, copy=None):
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         return np.array(self.side, dtype=dtype, copy=copy)
 
     def rows(self) -> list[tuple[str, str]]:
-        """Name and value of what is known."""
+        """Return the rows of the table."""
         sizes = np.bincount(self.side[self.side >= 0], minlength=2)
+        conductance = f"{self.conductance:.4g} (no cut is below {self.cheeger_lower:.4g})"
         rows = [
             ("nodes on the smaller side", f"{sizes[1]:,} of {sizes.sum():,}"),
             ("weight of the cut", f"{self.weight:.6g}"),
             ("total degree of the smaller side", f"{self.volume:.6g}"),
-            ("conductance", f"{self.conductance:.4g} (no cut is below {self.least:.4g})"),
+            ("conductance", conductance),
         ]
-        if self.low is not None:
-            rows.append(("conductance in the graph", f"{self.low:.4g} to {self.high:.4g}"))
-            ends = f"{self.low_weight:.6g} to {self.high_weight:.6g}"
-            rows.append(("weight in the graph", ends))
-        if n_outside := int(np.count_nonzero(self.side < 0)):
+        if self.conductance_lower is not None:
+            conductances = f"{self.conductance_lower:.4g} to {self.conductance_upper:.4g}"
+            weights = f"{self.weight_lower:.6g} to {self.weight_upper:.6g}"
+            rows.append(("conductance in the graph", conductances))
+            rows.append(("weight in the graph", weights))
+        n_outside = np.count_nonzero(self.side < 0)
+        if n_outside:
             rows.append(("nodes of other components", f"{n_outside:,}"))
         return rows
 
-    def __str__(self):
+    def __str__(self) -> str:
         return "\n".join(f"{name:<33} {value}" for name, value in self.rows())
 
     def _repr_html_(self):
@@ -101,18 +106,20 @@ def cut(
     random_state: RandomState = None,
     progress: Progress = False,
 ) -> Cut:
-    """Cut the largest component in two, where little weight is cut off from much.
+    """Cut the largest component into two sides of small conductance.
+
+    Use it to find a bottleneck, and to prove how small the conductance of any cut can be.
 
     Parameters
     ----------
     graph : EdgeList, scipy sparse adjacency, networkx graph or EdgeSource
-        A file (`read_edges`) is read some times and never held.
+        A file (`read_edges`) is streamed in several passes.
     balance : float
-        The smaller side has at least this share of the total degree, below 0.5.
+        Minimum fraction of the total degree on the smaller side, below 0.5.
     n_edges : int, optional
-        Size of the sparsifier that helps where the graph is read. Default: for epsilon = 0.5.
+        Size of the sparsifier of a streamed graph. Default: predicted for epsilon = 0.5.
     sparsifier : EdgeList or any graph, optional
-        One that is there already, with the ids of the graph.
+        An existing sparsifier with the ids of the graph.
     tol : float
         Relative residual of the Fiedler vector.
     random_state : int, Generator or None
@@ -133,52 +140,57 @@ def cut(
     """
     check_real("tol", tol, above=0.0, below=1.0)
     check_real("balance", balance, least=0.0, below=0.5)
-    opened = OpenGraph(graph, n_edges, sparsifier, random_state, progress)
-    inside = opened.large_components(1)
-    if np.count_nonzero(inside) < 2:
-        raise InputError("the graph has no edge, and nothing to cut")
-    values, vectors = opened.eigenpairs(1, normalized=True, tol=tol, nodes=inside)
-    fiedler = steady_signs(per_root_degree(vectors[:, :1], opened.degrees))[:, 0]
-    order = np.flatnonzero(inside)
+    analyzed = AnalyzedGraph(graph, n_edges, sparsifier, random_state, progress)
+    is_inside = analyzed.large_components(1)
+    if not is_inside.any():
+        raise InputError("the graph has no edge, so that there is nothing to cut")
+    values, vectors = analyzed.eigenpairs(1, normalized=True, tol=tol, nodes=is_inside)
+    fiedler = fix_signs(scale_by_degree(vectors, analyzed.degrees))[:, 0]
+    order = np.flatnonzero(is_inside)
     order = order[np.argsort(fiedler[order], kind="stable")]
-    crossing, volume = _sweep(opened, order)
-    total = opened.degrees[inside].sum()
-    smaller = np.minimum(volume, total - volume)
-    allowed = smaller[:-1] >= balance * total
-    if not allowed.any():
-        raise InputError(f"no cut along the Fiedler vector leaves {balance:g} on each side")
-    ratio = np.divide(crossing, smaller, out=np.full(order.size, np.inf), where=smaller > 0)
-    place = int(np.argmin(np.where(allowed, ratio[:-1], np.inf)))
-    side = np.where(inside, 0, -1)
-    few = order[: place + 1] if place + 1 <= order.size // 2 else order[place + 1 :]
-    side[few] = 1
-    weight, found = float(crossing[place]), float(ratio[place])
-    ends: dict[str, float] = {}
-    if opened.certificate is not None:
-        low, high = opened.certificate.bounds_on(found, quantity="conductances")
-        least, most = opened.certificate.bounds_on(weight, quantity="cuts")
-        ends = {"low": float(low), "high": min(float(high), 1.0)}
-        ends |= {"low_weight": float(least), "high_weight": float(most)}
+    # The last split has all nodes on one side.
+    weight = _prefix_cuts(analyzed, order)[:-1]
+    prefix_volume = np.cumsum(analyzed.degrees[order])[:-1]
+    total = analyzed.degrees[is_inside].sum()
+    volume = np.minimum(prefix_volume, total - prefix_volume)
+    is_allowed = (volume >= balance * total) & (volume > 0)
+    if not is_allowed.any():
+        raise InputError(
+            f"no cut along the Fiedler vector has {balance:g} of the total degree on each side; "
+            "use a smaller balance"
+        )
+    conductance = np.divide(weight, volume, out=np.full(weight.size, np.inf), where=is_allowed)
+    best = int(np.argmin(conductance))
+    prefix, suffix = np.split(order, [best + 1])
+    side = np.where(is_inside, 0, -1)
+    side[prefix if prefix.size <= suffix.size else suffix] = 1
+    bounds = [
+        *analyzed.bounds_on(conductance[best], "conductances", largest=1.0),
+        *analyzed.bounds_on(weight[best], "cuts"),
+    ]
     return Cut(
-        side=side,
-        weight=weight,
-        volume=float(smaller[place]),
-        conductance=found,
-        least=float(values[0] / 2 * (1 - tol)),
-        fiedler=fiedler,
-        ids=opened.held.ids,
-        **ends,
+        side,
+        float(weight[best]),
+        float(volume[best]),
+        float(conductance[best]),
+        float(values[0] / 2 * (1 - tol)),
+        fiedler,
+        analyzed.ids,
+        *(None if bound is None else float(bound) for bound in bounds),
     )
 
 
-def _sweep(opened, order):
-    """Weight that leaves every prefix of `order`, and the total degree of the prefix."""
-    position = np.full(opened.n_nodes, -1)
+def _prefix_cuts(graph, order):
+    """Return the weight between each prefix of `order` and the rest, in one pass."""
+    position = np.full(graph.n_nodes, -1)
     position[order] = np.arange(order.size)
     change = np.zeros(order.size)
-    for tail, head, weight in opened.batches("sweeping"):
-        inside = position[tail] >= 0
-        first, second = position[tail[inside]], position[head[inside]]
-        change += np.bincount(np.minimum(first, second), weight[inside], order.size)
-        change -= np.bincount(np.maximum(first, second), weight[inside], order.size)
-    return np.cumsum(change).clip(0.0), np.cumsum(opened.degrees[order])
+    for tail, head, weight in graph.batches("sweeping"):
+        # Both ends of an edge are in the same component.
+        is_inside = position[tail] >= 0
+        u = position[tail[is_inside]]
+        v = position[head[is_inside]]
+        # An edge is cut by the prefixes that contain its first node and not its last one.
+        change += np.bincount(np.minimum(u, v), weight[is_inside], order.size)
+        change -= np.bincount(np.maximum(u, v), weight[is_inside], order.size)
+    return np.cumsum(change).clip(0.0)

@@ -1,8 +1,7 @@
-"""A picture of a graph of some thousands of nodes, alone or beside its sparsifier.
+"""Drawings of graphs with up to 5,000 nodes, alone or next to a sparsifier.
 
-Edges are drawn below the nodes, the wider and darker the heavier, on one scale for both graphs.
-What is categories (whole numbers, text, truth values) gets a legend, what is scores a bar of
-colors.
+Heavy edges are wider and darker, on the same scale in both panels. Categories (integers, text,
+booleans) get a legend, scores (floats) a color bar.
 """
 
 from typing import TYPE_CHECKING
@@ -10,10 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from graphsqueak.analysis.analyzed_graph import on_nodes_of
 from graphsqueak.analysis.layouts import layout
 from graphsqueak.errors import InputError
-from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.nodes.numbering import NodeMatching
 from graphsqueak.randomness import RandomState
 from graphsqueak.report.figure import COLORS, pyplot
 from graphsqueak.sources.graph_like import GraphLike, as_edge_list
@@ -23,38 +21,35 @@ if TYPE_CHECKING:
 
 __all__ = ["draw"]
 
-_MOST_NODES = 5_000
-_MOST_EDGES = 20_000  # that are drawn; of more, so many are drawn at random
-_WIDTHS = (0.15, 2.5)  # of the lightest and the heaviest edge, in points
-_MOST_NAMES = 18  # in a legend
-_OUTSIDE = "#bbbbbb"  # of nodes without a category
+MAX_NODES = 5_000
+# A larger number of edges is sampled: more lines take seconds and cover each other.
+MAX_EDGES = 20_000
 
 
 def draw(
     graph: GraphLike,
     *,
     color: ArrayLike | None = None,
-    beside: GraphLike | None = None,
-    places: ArrayLike | None = None,
+    other: GraphLike | None = None,
+    positions: ArrayLike | None = None,
     random_state: RandomState = None,
 ) -> "Figure":
-    """Draw a graph.
+    """Draw a graph, and optionally a second one with the same nodes, with matplotlib.
 
     Parameters
     ----------
     graph : EdgeList, scipy sparse adjacency, networkx graph or EdgeSource
         At most 5,000 nodes.
     color : array of shape (n_nodes,), optional
-        Labels, clusters or scores of the nodes: whatever `spectral_clusters`, `communities`, `cut`
-        and `rank` return, or an array. Whole numbers and text are categories (-1 is none), other
-        numbers are scores.
-    beside : any graph, optional
-        Another one with the same ids, such as the sparsifier, drawn in a second panel at the same
-        places.
-    places : array of shape (n_nodes, 2), optional
+        Labels or scores of the nodes: results of `spectral_clusters`, `communities`, `cut` and
+        `rank`, or an array. Integers and text are categories (-1 is none), other numbers are
+        scores.
+    other : any graph, optional
+        A graph with the same ids, such as the sparsifier, for a second panel.
+    positions : array of shape (n_nodes, 2), optional
         Default: `layout` of the graph.
     random_state : int, Generator or None
-        Of the layout.
+        Seed of the layout, and of the edges that are drawn.
 
     Returns
     -------
@@ -69,95 +64,102 @@ def draw(
     1
     """
     whole = as_edge_list(graph)
-    if whole.n_nodes > _MOST_NODES:
+    if whole.n_nodes > MAX_NODES:
         raise InputError(
-            f"{whole.n_nodes:,} nodes are too many to draw, {_MOST_NODES:,} the most; draw a part, "
-            "or what spectral_embedding makes of it as points"
+            f"{whole.n_nodes:,} nodes are too many to draw, the limit is {MAX_NODES:,}; draw a "
+            "part of the graph, or the points of spectral_embedding"
         )
-    panels = [("graph" if beside is not None else "", whole)]
-    if beside is not None:
-        other = as_edge_list(beside)
-        tail, head = NodeMatching(whole).ends(other)
-        other = EdgeList.from_validated(tail, head, other.weight, whole.n_nodes)
-        panels.append(("sparsifier", other))
+    panels = {"": whole}
+    if other is not None:
+        panels = {"graph: ": whole, "sparsifier: ": on_nodes_of(whole, as_edge_list(other))}
     rng = np.random.default_rng(random_state)
-    where = _check_places(places, whole) if places is not None else None
-    where = layout(whole, random_state=rng) if where is None else where
+    if positions is None:
+        points = layout(whole, random_state=rng)
+    else:
+        points = _check_positions(positions, whole)
+    values = None if color is None else _check_colors(color, whole)
     figure, axes = pyplot().subplots(
         1, len(panels), figsize=(5.2 * len(panels), 5.4), layout="constrained", squeeze=False
     )
-    heaviest = max(one.weight.max(initial=0.0) for _, one in panels)
-    for ax, (name, one) in zip(axes[0], panels, strict=True):
-        _draw_edges(ax, one, where, heaviest, name, rng)
-    size = float(np.clip(12_000 / max(whole.n_nodes, 1), 3, 60))
-    _draw_nodes(figure, axes[0], where, size, _check_colors(color, whole.n_nodes))
+    max_weight = max(one.weight.max(initial=0.0) for one in panels.values())
+    for ax, (name, one) in zip(axes[0], panels.items(), strict=True):
+        note = _draw_edges(ax, one, points, max_weight, rng)
+        ax.set_title(name + note if name else f"{one.n_nodes:,} nodes, {note}", fontsize=11)
+        ax.set_aspect("equal")
+        ax.axis("off")
+    _draw_nodes(figure, axes[0], points, values)
     return figure
 
 
-def _check_places(places, graph):
-    where = np.asarray(places, dtype=np.float64)
-    if where.shape != (graph.n_nodes, 2) or not np.isfinite(where).all():
+def _check_positions(positions, graph):
+    points = np.asarray(positions, dtype=np.float64)
+    if points.shape != (graph.n_nodes, 2) or not np.isfinite(points).all():
         raise InputError(
-            f"places has shape {where.shape}; give two finite numbers for each of the "
+            f"positions has shape {points.shape}; give two finite numbers for each of the "
             f"{graph.n_nodes} nodes"
         )
-    return where
+    return points
 
 
-def _check_colors(color, n_nodes):
-    if color is None:
-        return None
+def _check_colors(color, graph):
     values = np.asarray(color)
-    if values.shape != (n_nodes,):
+    if values.shape != (graph.n_nodes,):
         raise InputError(
-            f"color has shape {values.shape}; give one value for each of {n_nodes} nodes"
+            f"color has shape {values.shape}; give one value for each of {graph.n_nodes} nodes"
         )
     return values
 
 
-def _draw_edges(ax, graph, where, heaviest, name, rng):
+def _draw_edges(ax, graph, points, max_weight, rng):
+    """Draw the edges as lines, and return a description of their number."""
     from matplotlib.collections import LineCollection
 
-    shown = np.arange(graph.n_edges)
+    drawn = np.arange(graph.n_edges)
     note = f"{graph.n_edges:,} edges"
-    if shown.size > _MOST_EDGES:
-        shown = np.sort(rng.choice(shown, _MOST_EDGES, replace=False))
-        note += f", {_MOST_EDGES:,} of them drawn"
-    share = np.sqrt(graph.weight[shown] / (heaviest or 1.0))
-    crowd = float(np.clip(500 / max(shown.size, 1), 0.06, 1.0)) ** 0.5
-    lines = np.stack([where[graph.tail[shown]], where[graph.head[shown]]], axis=1)
-    width = _WIDTHS[0] + (_WIDTHS[1] - _WIDTHS[0]) * share * crowd
-    gray = np.zeros((shown.size, 4))
-    gray[:, :3] = 0.35
-    gray[:, 3] = np.clip((0.25 + 0.6 * share) * crowd, 0.04, 0.9)
-    ax.add_collection(LineCollection(list(lines), linewidths=width, colors=gray, zorder=1))
-    ax.set_title(f"{name}: {note}" if name else f"{graph.n_nodes:,} nodes, {note}", fontsize=11)
-    ax.set_aspect("equal")
-    ax.axis("off")
+    if drawn.size > MAX_EDGES:
+        drawn = np.sort(rng.choice(drawn, MAX_EDGES, replace=False))
+        note += f", {MAX_EDGES:,} of them drawn"
+    strength = np.sqrt(graph.weight[drawn] / (max_weight or 1.0))
+    # Many lines are drawn narrower and lighter.
+    fade = np.sqrt(np.clip(500 / max(drawn.size, 1), 0.06, 1.0))
+    color = np.full((drawn.size, 4), 0.35)
+    color[:, 3] = np.clip((0.25 + 0.6 * strength) * fade, 0.04, 0.9)
+    lines = np.stack([points[graph.tail[drawn]], points[graph.head[drawn]]], axis=1)
+    # In points, from 0.15 to 2.5.
+    width = 0.15 + 2.35 * strength * fade
+    ax.add_collection(LineCollection(list(lines), linewidths=width, colors=color, zorder=1))
+    return note
 
 
-def _draw_nodes(figure, axes, where, size, values):
-    style = {"s": size, "linewidth": 0.3 if size > 20 else 0.0, "edgecolor": "white", "zorder": 2}
+def _draw_nodes(figure, axes, points, values):
+    """Draw the nodes in all panels, with a legend or a color bar."""
+    size = np.clip(12_000 / max(len(points), 1), 3, 60)
+
+    def scatter(ax, selected, **style):
+        outline = 0.3 if size > 20 else 0.0
+        return ax.scatter(
+            *points[selected].T, s=size, linewidth=outline, edgecolor="white", zorder=2, **style
+        )
+
     if values is None:
         for ax in axes:
-            ax.scatter(*where.T, color=COLORS[0], **style)
+            scatter(ax, slice(None), color=COLORS[0])
         return
     if values.dtype.kind == "f":
         for ax in axes:
-            dots = ax.scatter(*where.T, c=values, cmap="viridis", **style)
+            dots = scatter(ax, slice(None), c=values, cmap="viridis")
         figure.colorbar(dots, ax=list(axes), shrink=0.7, label="score")
         return
     names = [name for name in np.unique(values) if name not in (-1, "-1")]
-    tab = pyplot().get_cmap("tab20").colors
-    colors = COLORS[:6] if len(names) <= 6 else tab
+    colors = COLORS[:6] if len(names) <= 6 else pyplot().get_cmap("tab20").colors
+    is_none = ~np.isin(values, names)
     for ax in axes:
-        outside = ~np.isin(values, names)
-        if outside.any():
-            ax.scatter(*where[outside].T, color=_OUTSIDE, label="none", **style)
+        if is_none.any():
+            scatter(ax, is_none, color="#bbbbbb", label="none")
         for i, name in enumerate(names):
-            own = values == name
-            ax.scatter(*where[own].T, color=colors[i % len(colors)], label=str(name), **style)
-    if len(names) <= _MOST_NAMES:
+            scatter(ax, values == name, color=colors[i % len(colors)], label=str(name))
+    # A longer legend would not fit below the drawing.
+    if len(names) <= 18:
         handles, labels = axes[0].get_legend_handles_labels()
         figure.legend(
             handles,

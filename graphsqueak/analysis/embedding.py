@@ -1,77 +1,67 @@
-"""Nodes as points: the eigenvectors of the smallest eigenvalues of a Laplacian.
+"""Spectral embedding: nodes as points, from the eigenvectors of the smallest eigenvalues.
 
 With L x = mu D x and 0 < mu_1 <= ... <= mu_k, D the weighted degrees, node u is the point
-(x_1(u), ..., x_k(u)); columns are such that x'D x = 1'D 1, so that 1 is a usual coordinate. Plain,
-D is I, and x'x = 1. Nodes that are well joined lie near each other: x_1 is the smoothest function
-on the graph that is not constant.
+(x_1(u), ..., x_k(u)). Well-connected nodes are close to each other: x_1 is the smoothest function
+on the graph that is not constant. Columns are scaled such that x'D x = 1'D 1, so that 1 is a
+typical coordinate. Without normalization, D is the identity, and x'x = 1.
 
-A certificate of a sparsifier H of G, all ratios x'L_H x / x'L_G x in [lambda_min, lambda_max],
-brackets what was computed on H: with kappa = lambda_max / lambda_min,
+A certificate of a sparsifier H of G, lambda_min <= x'L_H x / x'L_G x <= lambda_max for all x, gives
+bounds on the eigenvalues of G. With kappa = lambda_max / lambda_min,
 
-    mu_H / kappa <= mu_G <= kappa mu_H                         degrees are cuts, too
-    lambda_H / lambda_max <= lambda_G <= lambda_H / lambda_min     plain
+    mu_H / kappa <= mu_G <= kappa mu_H                             normalized: degrees are cuts
+    lambda_H / lambda_max <= lambda_G <= lambda_H / lambda_min     not normalized
 """
 
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from graphsqueak.analysis.open_graph import OpenGraph
+from graphsqueak.analysis.analyzed_graph import AnalyzedGraph
+from graphsqueak.analysis.results import TableResult, bound_columns, bound_names
 from graphsqueak.errors import InputError, Parameter
 from graphsqueak.randomness import RandomState
-from graphsqueak.report.table import html_table, text_table
 from graphsqueak.sources.graph_like import GraphLike
-from graphsqueak.sparsifiers.certificate.certificate import Certificate
 from graphsqueak.system.progress import Progress
 from graphsqueak.validation import check_count, check_real
 
-__all__ = ["Embedding", "spectral_embedding"]
+__all__ = ["SpectralEmbedding", "fix_signs", "scale_by_degree", "spectral_embedding"]
 
 
 @dataclass(frozen=True)
-class Embedding:
-    """Nodes as points.
+class SpectralEmbedding(TableResult):
+    """Points of `spectral_embedding`. `numpy.asarray` returns `points`.
 
     Attributes
     ----------
     points : ndarray of shape (n_nodes, k)
-        A row for every node. It is also what `numpy.asarray` makes of the embedding.
+        One row per node.
     values : ndarray of shape (k,)
-        The eigenvalues, ascending.
+        Eigenvalues in ascending order.
     ids : ndarray of shape (n_nodes,)
-        The user's own name of each node.
-    low, high : ndarray of shape (k,), or None
-        With a certificate: between them lie the eigenvalues of the graph that was sparsified.
+        Id of each node.
+    lower, upper : ndarray of shape (k,), or None
+        Bounds on the eigenvalues of the graph that was sparsified, if there is a certificate.
     """
+
+    _array = "points"
 
     points: np.ndarray = field(repr=False)
     values: np.ndarray
     ids: np.ndarray = field(repr=False)
-    low: np.ndarray | None = field(default=None, repr=False)
-    high: np.ndarray | None = field(default=None, repr=False)
-
-    def __array__(self, dtype=None, copy=None):
-        return np.array(self.points, dtype=dtype, copy=copy)
+    lower: np.ndarray | None = field(default=None, repr=False)
+    upper: np.ndarray | None = field(default=None, repr=False)
 
     def rows(self) -> list[tuple]:
-        """Number, eigenvalue and, with a certificate, the two ends of each column."""
-        ends = [] if self.low is None or self.high is None else [self.low, self.high]
-        columns = zip(self.values, *ends, strict=True)
+        """Return number, eigenvalue and bounds of each column."""
+        columns = zip(self.values, *bound_columns(self.lower, self.upper), strict=True)
         return [(i + 1, *(f"{x:.4g}" for x in row)) for i, row in enumerate(columns)]
 
     def _header(self):
-        proved = () if self.low is None else ("of the graph, at least", "at most")
-        return ("column", "eigenvalue", *proved)
+        return ("column", "eigenvalue", *bound_names(self.lower))
 
-    def __str__(self):
+    def _caption(self):
         n_nodes, k = self.points.shape
-        table = text_table(self.rows(), header=self._header())
-        return f"{n_nodes:,} nodes as points of {k} coordinates\n{table}"
-
-    def _repr_html_(self):
-        n_nodes, k = self.points.shape
-        caption = f"{n_nodes:,} nodes as points of {k} coordinates"
-        return html_table(self.rows(), header=self._header(), caption=caption)
+        return f"{n_nodes:,} nodes as points of {k} coordinates"
 
 
 def spectral_embedding(
@@ -84,36 +74,39 @@ def spectral_embedding(
     tol: float = 1e-3,
     random_state: RandomState = None,
     progress: Progress = False,
-) -> Embedding:
-    """Place nodes by the eigenvectors of the k smallest positive eigenvalues of the Laplacian.
+) -> SpectralEmbedding:
+    """Embed the nodes by the eigenvectors of the k smallest positive eigenvalues of the Laplacian.
+
+    Use it to get coordinates for plots, nearest neighbors or other learning methods. To group the
+    nodes, use `spectral_clusters`.
 
     Parameters
     ----------
     graph : EdgeList, scipy sparse adjacency, networkx graph or EdgeSource
-        A file (`read_edges`) is read some times and never held. Of several components each has
-        coordinates of its own, and zeros in the others.
+        A file (`read_edges`) is streamed in several passes. Each component has its own coordinates,
+        which are zero on the other components.
     k : int
-        Coordinates of a point.
+        Number of coordinates.
     normalized : bool
-        By L x = mu D x, D the weighted degrees, which is what clusters are found by; otherwise by
+        Solve L x = mu D x, with D the weighted degrees, as spectral clustering does. Otherwise
         L x = lambda x.
     n_edges : int, optional
-        Size of the sparsifier that helps where the graph is read. Default: for epsilon = 0.5.
+        Size of the sparsifier of a streamed graph. Default: predicted for epsilon = 0.5.
     sparsifier : EdgeList or any graph, optional
-        One that is there already, with the ids of the graph.
+        An existing sparsifier with the ids of the graph.
     tol : float
-        Relative residual of each pair. The error of the points is about `tol` times the eigenvalue
-        over its distance to the next one that is not wanted.
+        Relative residual of each eigenpair. The error of the points is about `tol` times the
+        eigenvalue divided by the gap to the next eigenvalue.
     random_state : int, Generator or None
     progress : bool or callable
 
     Returns
     -------
-    Embedding
+    SpectralEmbedding
 
     Examples
     --------
-    Two triangles joined by an edge lie on either side of 0:
+    Two triangles joined by an edge are on different sides of 0:
 
     >>> from graphsqueak import EdgeList
     >>> graph = EdgeList(tail=[0, 1, 2, 3, 4, 5, 0], head=[1, 2, 0, 4, 5, 3, 3])
@@ -123,36 +116,41 @@ def spectral_embedding(
     """
     check_count("k", k)
     check_real("tol", tol, above=0.0, below=1.0)
-    opened = OpenGraph(graph, n_edges, sparsifier, random_state, progress)
-    n_there = opened.n_nodes - int(opened.components.max(initial=-1)) - 1
-    if k > n_there:
+    analyzed = AnalyzedGraph(graph, n_edges, sparsifier, random_state, progress)
+    n_components = int(analyzed.components.max(initial=-1)) + 1
+    n_positive = analyzed.n_nodes - n_components
+    if k > n_positive:
         raise InputError(
-            Parameter("k", k), f" is more than the {n_there} positive eigenvalues of this graph"
+            Parameter("k", k), f" is more than the {n_positive} positive eigenvalues of this graph"
         )
-    values, vectors = opened.eigenpairs(k, normalized=normalized, tol=tol)
-    low, high = eigenvalue_brackets(values, opened.certificate, normalized=normalized)
+    values, vectors = analyzed.eigenpairs(k, normalized=normalized, tol=tol)
+    # Normalized eigenvalues are ratios of cuts and degrees, as conductances are.
+    lower, upper = analyzed.bounds_on(values, "conductances" if normalized else "eigenvalues")
     if normalized:
-        vectors = per_root_degree(vectors, opened.degrees)
-    return Embedding(steady_signs(vectors), values, opened.held.ids, low, high)
+        vectors = scale_by_degree(vectors, analyzed.degrees)
+    return SpectralEmbedding(fix_signs(vectors), values, analyzed.ids, lower, upper)
 
 
-def eigenvalue_brackets(
-    values: np.ndarray, certificate: Certificate | None, *, normalized: bool
-) -> tuple[np.ndarray | None, np.ndarray | None]:
-    """Between what the eigenvalues of the graph lie, or twice None without a certificate."""
-    if certificate is None:
-        return None, None
-    return certificate.bounds_on(values, quantity="conductances" if normalized else "eigenvalues")
+def scale_by_degree(vectors: np.ndarray, degree: np.ndarray) -> np.ndarray:
+    """Return D^-1/2 y times the root of the total degree, and 0 at isolated nodes.
 
+    It maps eigenvectors of D^-1/2 L D^-1/2 to solutions of L x = mu D x with x'D x = 1'D 1.
 
-def per_root_degree(vectors: np.ndarray, degree: np.ndarray) -> np.ndarray:
-    """D^-1/2 y times the root of the total degree, 0 at isolated nodes: 1 is the usual size."""
-    root = np.where(degree > 0, np.sqrt(degree / max(degree.sum(), 1e-300)), np.inf)
+    >>> scale_by_degree(np.array([[1.0], [2.0], [3.0]]), np.array([1.0, 1.0, 0.0])).ravel().round(3)
+    array([1.414, 2.828, 0.   ])
+    """
+    root = np.full(degree.size, np.inf)
+    root[degree > 0] = np.sqrt(degree[degree > 0] / degree.sum())
     return vectors / root[:, None]
 
 
-def steady_signs(vectors: np.ndarray) -> np.ndarray:
-    """Each column with that sign for which its largest entry is positive."""
+def fix_signs(vectors: np.ndarray) -> np.ndarray:
+    """Return the columns with the sign that makes their largest entry positive.
+
+    >>> fix_signs(np.array([[1.0, 2.0], [-3.0, 1.0]]))
+    array([[-1.,  2.],
+           [ 3.,  1.]])
+    """
     if not vectors.size:
         return vectors
     largest = vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])]

@@ -492,14 +492,19 @@ class EdgeList(ArrowExport):
         yield self
 
     def plot(
-        self, *, color: Any = None, beside: Any = None, places: Any = None, random_state: Any = None
+        self,
+        *,
+        color: Any = None,
+        other: Any = None,
+        positions: Any = None,
+        random_state: Any = None,
     ) -> Any:
         """Draw the graph, of at most 5,000 nodes; arguments are those of `analysis.draw`."""
         # Imported here: the layout is computed in a layer above this one.
         import graphsqueak
 
         return graphsqueak.analysis.draw(
-            self, color=color, beside=beside, places=places, random_state=random_state
+            self, color=color, other=other, positions=positions, random_state=random_state
         )
 
     def __repr__(self) -> str:

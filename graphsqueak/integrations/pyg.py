@@ -1,6 +1,7 @@
-"""Sparsifiers as transforms of PyTorch Geometric (extra `pyg`).
+"""Sparsification as a transform of PyTorch Geometric (extra `pyg`).
 
-The module is importable without torch; `Sparsify` then says what to install.
+The module can be imported without torch; `Sparsify` then raises an error with the command to
+install it.
 """
 
 import copy
@@ -26,38 +27,40 @@ except ImportError:
 
 __all__ = ["Sparsify"]
 
-_ROUNDING = 1e-6  # of the largest weight: single precision, and some operations on it
+# Difference of the weights of the two directions of an edge that rounding explains, relative to the
+# largest weight: weights in single precision, and a few operations.
+ROUNDING = 1e-6
 
 
 class Sparsify(BaseTransform):
-    """Keep few edges of a graph, with new weights, so that its Laplacian stays about the same.
+    """Sparsify a graph: fewer edges with new weights, and about the same Laplacian.
 
-    `Sparsify(keep=0.3)(data)` returns new data in which `edge_index` has fewer columns, in their
-    old order and both directions of an edge, and `edge_weight` says how much each counts; hand it
-    to layers as their third argument. Nodes stay, isolated ones too, and so do self-loops, which a
-    Laplacian does not see. Attributes of edges go with the edges that are kept; `edge_label` and
-    `edge_label_index`, the pairs of a link prediction, are left alone.
+    Use it to train graph neural networks on dense graphs faster. `Sparsify(keep=0.3)(data)` returns
+    new data whose `edge_index` has fewer columns, in their old order and in both directions, and
+    whose `edge_weight` has their weights, the third argument of many layers. All nodes are kept,
+    and self-loops too, which a Laplacian ignores. Edge attributes are kept with their edges.
+    `edge_label` and `edge_label_index`, the pairs of a link prediction, are not changed.
 
     Parameters
     ----------
     keep, n_edges, epsilon : exactly one
-        Share of the edges, or their number (an edge counts once, though both directions are
-        listed; self-loops do not count), or the accuracy, which is then certified.
+        Fraction of the edges, number of edges, or error, which is then certified. An edge counts
+        once, although both directions are listed; self-loops do not count.
     weight : str
-        Attribute that holds the weight of each edge, if there is one (else all weigh 1); the new
-        weights are put there.
+        Attribute with the edge weights, if it exists (otherwise all are 1). The new weights are
+        written to it.
     reweight : bool
-        False leaves kept edges the weights they had. Layers that take means over neighbors, as
-        GCNConv does, may do better so where few edges a node are kept: a heavy edge drowns the
+        Whether kept edges get new weights. Without them, layers that average over neighbors, such
+        as GCNConv, may be more accurate for few edges per node, because a heavy edge outweighs the
         node itself.
     method : str
-        As of `graphsqueak.sparsify`; "uniform" drops edges blindly, as DropEdge does.
+        As in `graphsqueak.sparsify`; "uniform" drops edges at random, as DropEdge does.
     random_state : int, Generator or None
-        With an int the same data give the same edges; with None others at every call.
+        With an int, the same data give the same edges; with None, each call gives others.
 
     Examples
     --------
-    A transform among others; graphs must list both directions::
+    Use it with other transforms; graphs must list both directions::
 
         import torch_geometric.transforms as T
 
@@ -79,7 +82,7 @@ class Sparsify(BaseTransform):
         random_state: RandomState = None,
     ) -> None:
         if torch is None:
-            raise ImportError("this needs torch; install it with pip install 'graphsqueak[pyg]'")
+            raise ImportError("Sparsify needs torch: pip install 'graphsqueak[pyg]'")
         Budget(n_edges, epsilon, keep).validate()
         self.keep = keep
         self.n_edges = n_edges
@@ -90,63 +93,70 @@ class Sparsify(BaseTransform):
         self.random_state = random_state
 
     def forward(self, data: Any) -> Any:
-        """The sparsified data.
+        """Return the sparsified data.
 
         Parameters
         ----------
         data : torch_geometric.data.Data or Batch
-            An undirected graph; of a batch, every graph is sparsified for itself.
+            An undirected graph. The graphs of a batch are sparsified separately.
         """
         if isinstance(data, Batch):
             return Batch.from_data_list([self(one) for one in data.to_data_list()])
-        _check_kind(data)
+        _check_data(data)
         tail, head = data.edge_index.cpu().numpy()
-        given = _weights(data, self.weight)
+        given = _given_weights(data, self.weight)
         weight = np.ones(tail.size) if given is None else given.cpu().numpy().astype(np.float64)
         check_weights(weight)
-        attributes = _of_edges(data, self.weight, np.stack([tail, head]))
-        graph = _undirected(tail, head, weight, data.num_nodes)
-        kept, weight = self._kept(graph, tail, head, weight)
-        kind = torch.get_default_dtype() if given is None else given.dtype
-        kind = kind if kind.is_floating_point else torch.get_default_dtype()
-        out = _cut(data, [*attributes, "edge_index"], kept)
-        where = data.edge_index.device
-        out[self.weight] = torch.from_numpy(weight).to(device=where, dtype=kind)
+        attributes = _edge_attributes(data, self.weight, tail, head)
+        graph = _undirected_graph(tail, head, weight, data.num_nodes)
+        kept, new_weight = self._kept_columns(graph, tail, head, weight)
+        dtype = torch.get_default_dtype()
+        if given is not None and given.dtype.is_floating_point:
+            dtype = given.dtype
+        out = _select_columns(data, ["edge_index", *attributes], kept)
+        device = data.edge_index.device
+        out[self.weight] = torch.from_numpy(new_weight).to(device=device, dtype=dtype)
         return out
 
-    def _kept(self, graph, tail, head, weight):
-        """Columns of the edge index that stay, in their order, and what they weigh then."""
-        small, n = self._sparsified(graph), np.int64(graph.n_nodes)
-        pair = np.minimum(tail, head) * n + np.maximum(tail, head)
-        is_loop, is_first = tail == head, np.zeros(tail.size, dtype=bool)
-        is_first[np.unique(tail * n + head, return_index=True)[1]] = True
-        kept = np.flatnonzero(is_loop | (is_first & (_weights_of(pair, small) > 0)))
-        new = _weights_of(pair[kept], small if self.reweight else graph)
-        return kept, np.where(is_loop[kept], weight[kept], new)
+    def _kept_columns(self, graph, tail, head, weight):
+        """Return the kept columns of the edge index in ascending order, and their weights."""
+        kept_graph = graph
+        if graph.n_edges:
+            kept_graph = sparsify(
+                graph, **self._budget(), method=self.method, random_state=self.random_state
+            )
+        matrix = kept_graph.to_scipy().tocsr()
+        is_loop = tail == head
+        # Columns that are listed twice become one.
+        is_first = np.zeros(tail.size, dtype=bool)
+        key = tail * np.int64(graph.n_nodes) + head
+        is_first[np.unique(key, return_index=True)[1]] = True
+        kept = np.flatnonzero(is_loop | (is_first & (_entries(matrix, tail, head) > 0)))
+        if not self.reweight:
+            matrix = graph.to_scipy().tocsr()
+        new_weight = _entries(matrix, tail[kept], head[kept])
+        return kept, np.where(is_loop[kept], weight[kept], new_weight)
 
-    def _sparsified(self, graph):
-        if graph.n_edges == 0:
-            return graph
-        how = {"keep": self.keep, "n_edges": self.n_edges, "epsilon": self.epsilon}
-        return sparsify(graph, **how, method=self.method, random_state=self.random_state)
+    def _budget(self):
+        return {"keep": self.keep, "n_edges": self.n_edges, "epsilon": self.epsilon}
 
     def __repr__(self) -> str:
-        how = {"keep": self.keep, "n_edges": self.n_edges, "epsilon": self.epsilon}
-        return f"Sparsify({', '.join(f'{k}={v}' for k, v in how.items() if v is not None)})"
+        budget = [f"{name}={value}" for name, value in self._budget().items() if value is not None]
+        return f"Sparsify({budget[0]})"
 
 
-def _check_kind(data):
+def _check_data(data):
     if not isinstance(data, Data):
         raise InputError(
-            f"Sparsify takes the graph of a Data, not a {type(data).__name__}; of several kinds of "
-            "nodes, call data.to_homogeneous() first"
+            f"Sparsify takes the graph of a Data, not a {type(data).__name__}; convert graphs with "
+            "several kinds of nodes by data.to_homogeneous() first"
         )
     if data.edge_index is None:
         raise InputError("the data have no edge_index; put Sparsify before T.ToSparseTensor()")
 
 
-def _weights(data, name):
-    """A weight for each column of the edge index, or None."""
+def _given_weights(data, name):
+    """Return the weight of each column of the edge index, or None."""
     values = data.get(name)
     if values is None:
         return None
@@ -162,52 +172,50 @@ def _weights(data, name):
     return flat
 
 
-def _undirected(tail, head, weight, n_nodes):
-    """Each edge once, parallel ones added up; self-loops left out."""
-    off = tail != head
-    matrix = scipy.sparse.coo_array(
-        (weight[off], (tail[off], head[off])), shape=(n_nodes, n_nodes)
-    ).tocsr()
-    gap = abs(matrix - matrix.T).tocoo()
-    wrong = np.flatnonzero(gap.data > _ROUNDING * weight.max(initial=0.0))
+def _undirected_graph(tail, head, weight, n_nodes):
+    """Return the graph with each edge once, parallel edges summed, without self-loops."""
+    shape = (n_nodes, n_nodes)
+    matrix = scipy.sparse.coo_array((weight, (tail, head)), shape=shape).tocsr()
+    difference = abs(matrix - matrix.T).tocoo()
+    wrong = np.flatnonzero(difference.data > ROUNDING * weight.max(initial=0.0))
     if wrong.size:
-        u, v = gap.row[wrong[0]], gap.col[wrong[0]]
+        u = difference.row[wrong[0]]
+        v = difference.col[wrong[0]]
         raise InputError(
             f"the graph is directed: {u} -> {v} weighs {matrix[u, v]:g}, {v} -> {u} "
             f'{matrix[v, u]:g}; apply T.ToUndirected() first (reduce="mean" for two weights)'
         )
-    half = scipy.sparse.triu((matrix + matrix.T) / 2, format="coo")
-    return EdgeList(tail=half.row, head=half.col, weight=half.data, n_nodes=n_nodes)
+    upper = scipy.sparse.triu((matrix + matrix.T) / 2, k=1, format="coo")
+    return EdgeList(tail=upper.row, head=upper.col, weight=upper.data, n_nodes=n_nodes)
 
 
-def _weights_of(pair, graph):
-    """The weights in `graph` of pairs of nodes, low * n_nodes + high; 0 where it has none."""
-    simple = graph.simplified()  # sorted
-    known = simple.tail * np.int64(graph.n_nodes) + simple.head
-    place = np.searchsorted(known, pair)
-    is_there = np.append(known, -1)[place] == pair
-    return np.where(is_there, np.append(simple.weight, 0.0)[place], 0.0)
+def _entries(matrix, tail, head):
+    """Return the entries of a sparse matrix, 0 if there is none."""
+    return np.asarray(matrix[tail, head]).ravel() if tail.size else np.zeros(0)
 
 
-def _of_edges(data, weight, ends):
-    """Names of the attributes, beside the weight, that go with the columns of the edge index."""
+def _edge_attributes(data, weight, tail, head):
+    """Return the names of the edge attributes, except the weight."""
     others = ("edge_index", "edge_label", "edge_label_index", weight)
     names = [name for name, _ in data if name not in others and data.is_edge_attr(name)]
-    off = ends[:, ends[0] != ends[1]]
-    if names and np.unique(off, axis=1).shape[1] < off.shape[1]:
+    is_edge = tail != head
+    edges = np.stack([tail[is_edge], head[is_edge]])
+    if names and np.unique(edges, axis=1).shape[1] < edges.shape[1]:
         raise InputError(
-            f"{', '.join(names)} cannot be kept: some edges are listed twice, and become one; call "
-            "data.coalesce() first, or remove the attribute"
+            f"{', '.join(names)} cannot be kept, because some edges are listed twice and become "
+            "one; call data.coalesce() first, or remove the attribute"
         )
     return names
 
 
-def _cut(data, attributes, kept):
-    """A copy of the data in which these attributes have the kept columns alone."""
-    n_nodes, index = data.num_nodes, torch.from_numpy(kept).to(data.edge_index.device)
+def _select_columns(data, attributes, kept):
+    """Return a copy of the data in which the attributes have the kept columns only."""
+    n_nodes = data.num_nodes
+    index = torch.from_numpy(kept).to(data.edge_index.device)
     out = copy.copy(data)
     for name in attributes:
         out[name] = select(data[name], index, dim=data.__cat_dim__(name, data[name]))
-    if out.num_nodes != n_nodes:  # known by the largest end only
+    # torch_geometric may infer the number of nodes from the edges.
+    if out.num_nodes != n_nodes:
         out.num_nodes = n_nodes
     return out

@@ -32,13 +32,6 @@ from graphsqueak.system.progress import Progress
 
 __all__ = ["Pencil", "find_sparsifier", "rereadable"]
 
-# Relative tolerance of solves on H: CG is flexible, and H only approximates G. Halved or doubled:
-# no change of the number of passes (graphs of `convergence`).
-INNER_TOL = 1e-3
-# Blocks that are expected to be solved on H, which makes a factorization of H worthwhile. Halved or
-# doubled: no change of the passes, times within noise (graphs of `convergence`).
-EXPECTED_SOLVES = 50
-
 
 class Pencil:
     """Products with a streamed graph, and solves with its sparsifier.
@@ -98,8 +91,10 @@ class Pencil:
             sparsifier,
             solver=backend,
             ridge=ridge,
-            tol=INNER_TOL,
-            n_solves=EXPECTED_SOLVES,
+            # CG is flexible, and H only approximates G.
+            tol=1e-3,
+            # Many solves make a factorization of H worthwhile.
+            n_solves=50,
             random_state=seed,
         )
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from graphsqueak import EdgeList, read_edges, sources, write_edges
+from graphsqueak import EdgeList, certify, read_edges, sources, sparsify, write_edges
 
 SEED = 97_531
 
@@ -29,3 +29,24 @@ def as_file(graph, folder):
     """The same graph, to be read; ids are node numbers."""
     write_edges(graph, folder / "edges.parquet")
     return read_edges(folder / "edges.parquet")
+
+
+def certified_sparsifier():
+    """A graph of four blocks, and its sparsifier with a certificate."""
+    graph = examples()["blocks"]
+    kept = sparsify(graph, keep=0.5, random_state=SEED)
+    return graph, kept.with_certificate(certify(graph, kept, random_state=SEED))
+
+
+def normalized_laplacian(graph):
+    """D^-1/2 L D^-1/2, dense."""
+    degree = graph.degrees()
+    root = np.where(degree > 0, np.sqrt(degree), np.inf)
+    return graph.laplacian().toarray() / (root[:, None] * root)
+
+
+def conductance(graph, side):
+    """Weight between the sides over the total degree of the smaller one."""
+    degree = graph.degrees()
+    weight = graph.weight @ (side[graph.tail] != side[graph.head])
+    return weight / min(degree[side].sum(), degree[~side].sum())

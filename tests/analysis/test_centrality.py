@@ -99,17 +99,17 @@ def test_spanning_edges_sum_to_the_edges_of_a_tree(tmp_path):
         assert len(found.top(3)[0][0]) == 2
 
 
-def test_a_certificate_brackets_the_closeness_of_the_graph():
+def test_a_certificate_bounds_the_closeness_of_the_graph():
     graph = examples()["blocks"]
     kept = sparsify(graph, keep=0.5, random_state=SEED)
     kept = kept.with_certificate(certify(graph, kept, random_state=SEED))
     found, known = rank(kept, "closeness"), dense_closeness(graph)
-    assert (found.low < known).all()
-    assert (known < found.high).all()
-    assert (found.low < found.scores).all()
-    assert "in the graph" in str(found)
+    assert (found.lower < known).all()
+    assert (known < found.upper).all()
+    assert (found.lower < found.scores).all()
+    assert "upper bound" in str(found)
     assert "Kirchhoff" in found._repr_html_()
-    assert rank(graph, "closeness").low is None
+    assert rank(graph, "closeness").lower is None
 
 
 def test_what_is_wrong_is_said(tmp_path):

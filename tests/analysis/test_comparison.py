@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from graphsqueak import EdgeList, compare, sources, sparsify
+from graphsqueak import EdgeList, certify, compare, sources, sparsify
 from graphsqueak.analysis import community
 from graphsqueak.analysis.comparison import Comparison
 from tests import reference
@@ -25,10 +25,10 @@ def test_quantities_are_what_they_say(pair):
     found = compare(graph, sparsifier, random_state=2)
     for place, one in enumerate(pair):
         values = np.linalg.eigvalsh(one.laplacian().toarray())
-        assert np.allclose(found.pairs["eigenvalues"][place], values[1:21])
+        assert np.allclose(found.values["eigenvalues"][place], values[1:21])
         rank = nx.pagerank(one.to_networkx(), tol=1e-12)
-        assert np.allclose(found.pairs["PageRank"][place], [rank[node] for node in range(300)])
-    assert {row[0] for row in found.rows()} == {*found.pairs, "clusters (AMI)"}
+        assert np.allclose(found.values["PageRank"][place], [rank[node] for node in range(300)])
+    assert {row[0] for row in found.rows()} == {*found.values, "clusters (AMI)"}
 
 
 def test_errors_stay_below_epsilon(pair):
@@ -51,21 +51,34 @@ def test_nodes_are_matched_by_id(pair):
     )
     one = compare(graph, sparsifier, n_runs=0, random_state=4)
     two = compare(graph, other, n_runs=0, random_state=4)
-    assert np.allclose(one.pairs["random cuts"], two.pairs["random cuts"])
+    assert np.allclose(one.values["random cuts"], two.values["random cuts"])
 
 
 def test_tables_and_figures(pair):
     found = compare(*pair, random_state=5)
     assert "cluster cuts" in found._repr_html_()
     axes = found.plot().axes
-    assert [ax.get_title() for ax in axes[:6]] == list(found.pairs)
+    assert [ax.get_title() for ax in axes[:6]] == list(found.values)
     assert axes[6].get_title() == "clusters, agreement (AMI)"
-    for ax, (whole, sparse) in zip(axes, found.pairs.values(), strict=False):
+    for ax, (whole, sparse) in zip(axes, found.values.values(), strict=False):
         offsets = np.asarray(ax.collections[1].get_offsets())
         low, high = ax.get_ylim()
         np.testing.assert_allclose(offsets[:, 1], np.clip(sparse / whole, low, high), rtol=1e-6)
         assert low <= 0.75
         assert high >= 1.4  # a deviation of a percent must look like one
+
+
+def test_bounds_contain_the_values_of_the_graph(pair):
+    graph, sparsifier = pair
+    certified = sparsifier.with_certificate(certify(graph, sparsifier, random_state=9))
+    found = compare(graph, certified, n_runs=0, random_state=9)
+    assert set(found.bounds) == {"random cuts", "cluster cuts", "resistances", "eigenvalues"}
+    for name, (lower, upper) in found.bounds.items():
+        expected = found.values[name][0]
+        assert (lower <= expected * (1 + 1e-6)).all()
+        assert (expected <= upper * (1 + 1e-6)).all()
+    assert "resistances            proved: the graph has 0." in str(found)
+    assert not compare(graph, sparsifier, n_runs=0, random_state=9).bounds
 
 
 def test_uniform_edges_lose_a_bridge_and_keep_what_a_sparsifier_keeps_elsewhere():
@@ -109,15 +122,15 @@ def test_a_barbell_is_what_it_is_by_hand():
     heavy = np.where((graph.tail < 8) != (graph.head < 8), 3.0, 1.0)
     other = EdgeList(tail=graph.tail, head=graph.head, weight=heavy)
     found = compare(graph, other, uniform=False, n_runs=2, random_state=8)
-    whole, sparse = found.pairs["cluster cuts"]
+    whole, sparse = found.values["cluster cuts"]
     assert whole.min() == pytest.approx(1.0)
     assert sparse[whole.argmin()] == pytest.approx(3.0)
     inside = 2 * 28
-    np.testing.assert_allclose(found.pairs["conductance of clusters"][0], 1 / (inside + 1))
-    np.testing.assert_allclose(found.pairs["conductance of clusters"][1], 1 / (inside + 1))
-    assert found.agreement == pytest.approx({"again": 1.0, "sparsifier": 1.0})
-    assert found.clusters_by.endswith("2 times on each graph")
-    ranks = [scipy.stats.rankdata(one.round(12)) for one in found.pairs["PageRank"]]
+    np.testing.assert_allclose(found.values["conductance of clusters"][0], 1 / (inside + 1))
+    np.testing.assert_allclose(found.values["conductance of clusters"][1], 1 / (inside + 1))
+    assert found.agreement == pytest.approx({"graph": 1.0, "sparsifier": 1.0})
+    assert found.communities_by.endswith("2 times on each graph")
+    ranks = [scipy.stats.rankdata(one.round(12)) for one in found.values["PageRank"]]
     assert found.rank_correlation == pytest.approx(np.corrcoef(ranks)[0, 1], abs=0.02)
 
 
@@ -136,15 +149,13 @@ def test_the_top_nodes_are_those_of_highest_pagerank():
     assert found == [1.0, 0.5, 0.0]
 
 
-def test_many_edges_are_not_compared_by_louvain(monkeypatch):
-    """Without igraph a run takes long: fewer of them, then none, and that is said."""
-    graph = sources.erdos_renyi(300, 30_000, random_state=9).to_edge_list()
+def test_communities_of_large_graphs_are_not_compared_by_default(monkeypatch):
+    graph = sources.erdos_renyi(300, 20_001, random_state=9).to_edge_list()
     monkeypatch.setattr(community, "find_spec", lambda name: None)
-    assert [community.default_runs(graph.part(0, n)) for n in (20_000, 30_000)] == [3, 1]
-    monkeypatch.setattr(community, "_RUNS", {"louvain": ((20_000, 3),)})
+    assert community.default_n_runs(graph.part(0, 20_000)) == 3
     found = compare(graph, graph, uniform=False, n_samples=5, n_eigenvalues=2, random_state=9)
     assert found.agreement == {}
-    assert "clusters left out: so many edges take minutes" in str(found)
+    assert "clusters not compared, because the graph is large" in str(found)
 
 
 @pytest.mark.parametrize(
@@ -153,8 +164,8 @@ def test_many_edges_are_not_compared_by_louvain(monkeypatch):
         (0.05, 0.05, "kept; uniform is as good"),
         (0.001, 0.009, "kept; uniform is as good"),  # both below a percent
         (0.2, 0.05, "roughly kept; uniform is better"),
-        (0.5, 2.0, "lost; uniform errs 4.0 times as much"),
-        (0.05, np.inf, "kept; uniform cuts some off"),
+        (0.5, 2.0, "lost; uniform has 4.0 times the error"),
+        (0.05, np.inf, "kept; uniform disconnects nodes"),
         (0.05, np.nan, "kept"),
     ],
 )

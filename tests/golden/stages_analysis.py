@@ -98,7 +98,9 @@ def cuts():
     ):
         cut = analysis.cut(which, tol=TIGHT_TOL, random_state=1, **settings)
         found[f"{name}_side"] = cut.side
-        found[f"{name}_figures"] = np.array([cut.weight, cut.volume, cut.conductance, cut.least])
+        found[f"{name}_figures"] = np.array(
+            [cut.weight, cut.volume, cut.conductance, cut.cheeger_lower]
+        )
     return found
 
 
@@ -127,13 +129,13 @@ def comparison():
         random_state=1,
     )  # fmt: skip
     found = {}
-    for name, (whole, part) in result.pairs.items():
+    for name, (whole, part) in result.values.items():
         step = 1 + len(whole) // 30
         found[f"{name}_graph"] = np.asarray(whole)[::step]
         found[f"{name}_sparsifier"] = np.asarray(part)[::step]
     for name, values in result.uniform.items():
         found[f"{name}_uniform"] = np.asarray(values)[:: 1 + len(values) // 30]
-    for name, (low, high) in result.brackets.items():
+    for name, (low, high) in result.bounds.items():
         found[f"{name}_bounds"] = np.column_stack([low, high])
     found["agreement"] = np.array(list(result.agreement.values()), dtype=float)
     found["ranking"] = np.array([result.rank_correlation, result.top_overlap])

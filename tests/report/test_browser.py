@@ -55,7 +55,7 @@ def figures(results):
         "clusters": figure.before_and_after(places, rng.random(400) < 0.3, ("ham", "spam")),
         "accuracy": curves.accuracy_against(rows, floor=0.5),
         "rounds": curves.over_rounds(losses, what="mean loss").figure,
-        "graph": graph.plot(color=graph.degrees(), beside=kept, random_state=SEED),
+        "graph": graph.plot(color=graph.degrees(), other=kept, random_state=SEED),
     }
 
 

@@ -1,8 +1,8 @@
-"""networkx's functions, answered here: `nx.resistance_distance(G, backend="graphsqueak")`.
+"""networkx backend: `nx.resistance_distance(G, backend="graphsqueak")`.
 
-networkx finds this package by its entry point and asks it for a function by name, with graphs that
-`convert_from_nx` made. Answers are those of networkx, to its tolerance; what cannot be answered so
-(directed graphs, negative weights) is passed back to networkx.
+networkx finds this package by its entry point. It converts graphs with `convert_from_nx` and calls
+functions by name. Results are those of networkx, to its tolerance. Calls that the backend does not
+support (directed graphs, negative weights) are left to networkx.
 """
 
 from graphsqueak._lazy import lazy_names

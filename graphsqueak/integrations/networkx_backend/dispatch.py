@@ -1,4 +1,4 @@
-"""What networkx asks before it asks for an answer: what is there, and whether it can be done."""
+"""Functions of the backend, and for which calls networkx may and should use them."""
 
 import inspect
 from collections.abc import Mapping, Sequence
@@ -6,18 +6,22 @@ from typing import Any
 
 __all__ = ["can_run", "get_info", "should_run"]
 
-_FEWEST_NODES = 50  # below, the way here takes longer than the work
-_SIMPLE = (  # not of parallel edges, by their definition in networkx
+# For smaller graphs, the conversion takes longer than networkx. Documented in
+# docs/bring_your_own_graph.md.
+MIN_NODES = 50
+# Parallel edges are not part of their definition in networkx.
+NOT_FOR_MULTIGRAPHS = (
     "approximate_current_flow_betweenness_centrality",
     "current_flow_betweenness_centrality",
     "second_order_centrality",
 )
-_TOL = {"tol : float": "Relative residual of the solves, where the graph is large."}
+_TOL = {"tol : float": "Relative residual of the linear solves on large graphs."}
 _SKETCH = {
-    'method : {"exact", "sketch"}': "A sketch is within some percent, and answers for many nodes.",
+    'method : {"exact", "sketch"}': "A sketch has errors of some percent, and is faster.",
     **_TOL,
 }
-_FUNCTIONS: dict[str, dict] = {
+# The parameters of each function that networkx does not have.
+FUNCTIONS: dict[str, dict] = {
     "algebraic_connectivity": {},
     "approximate_current_flow_betweenness_centrality": _TOL,
     "current_flow_betweenness_centrality": {},
@@ -37,7 +41,7 @@ _FUNCTIONS: dict[str, dict] = {
 
 
 def get_info() -> dict[str, Any]:
-    """What networkx shows of this backend; asked for when networkx is imported, so it is light.
+    """Describe the backend. networkx calls this function on import, so that it must be fast.
 
     >>> get_info()["backend_name"]
     'graphsqueak'
@@ -48,21 +52,21 @@ def get_info() -> dict[str, Any]:
         "package": "graphsqueak",
         "short_summary": "Resistances, current flow, Fiedler vectors, labels of nodes.",
         "functions": {
-            name: {"additional_parameters": more} if more else {}
-            for name, more in _FUNCTIONS.items()
+            name: {"additional_parameters": parameters} if parameters else {}
+            for name, parameters in FUNCTIONS.items()
         },
     }
 
 
 def can_run(name: str, args: Sequence, kwargs: Mapping[str, Any]) -> bool | str:
-    """Whether a call can be answered as networkx does; if not, the reason.
+    """Return whether the backend gives the result of networkx for a call; if not, the reason.
 
     Parameters
     ----------
     name : str
-        Of a function of networkx.
+        Function of networkx.
     args, kwargs
-        What it was called with.
+        Arguments of the call.
 
     Examples
     --------
@@ -72,38 +76,38 @@ def can_run(name: str, args: Sequence, kwargs: Mapping[str, Any]) -> bool | str:
     >>> can_run("spectral_ordering", [nx.DiGraph()], {})
     'the graph is directed'
     """
-    given = _bound(name, args, kwargs)
-    graph = given["G"]
+    arguments = _arguments(name, args, kwargs)
+    graph = arguments["G"]
     if graph.is_directed():
         return "the graph is directed"
-    if graph.is_multigraph() and name in _SIMPLE:
+    if graph.is_multigraph() and name in NOT_FOR_MULTIGRAPHS:
         return "the graph has parallel edges"
-    if given.get("dtype", float) is not float:
-        return "numbers are of double precision"
-    if given.get("solver", "lu") not in ("full", "lu", "cg"):
-        return f"there is no solver {given['solver']!r}"
-    if name == "second_order_centrality" and given.get("weight", "weight") != "weight":
-        return "weights are read from the attribute weight"
+    if arguments.get("dtype", float) is not float:
+        return "only double precision is supported"
+    if arguments.get("solver", "lu") not in ("full", "lu", "cg"):
+        return f"there is no solver {arguments['solver']!r}"
+    if name == "second_order_centrality" and arguments.get("weight", "weight") != "weight":
+        return "only the edge attribute 'weight' is supported"
     return True
 
 
 def should_run(name: str, args: Sequence, kwargs: Mapping[str, Any]) -> bool | str:
-    """Whether a call is worth the way here; if not, the reason.
+    """Return whether the backend is faster than networkx for a call; if not, the reason.
 
     Parameters
     ----------
     name : str
-        Of a function of networkx.
+        Function of networkx.
     args, kwargs
-        What it was called with.
+        Arguments of the call.
     """
-    if len(_bound(name, args, kwargs)["G"]) < _FEWEST_NODES:
-        return f"the graph has fewer than {_FEWEST_NODES} nodes"
+    if len(_arguments(name, args, kwargs)["G"]) < MIN_NODES:
+        return f"the graph has fewer than {MIN_NODES} nodes"
     return True
 
 
-def _bound(name, args, kwargs):
-    """The arguments by name."""
+def _arguments(name, args, kwargs):
+    """Return the arguments of a call by name."""
     import graphsqueak.integrations.networkx_backend as backend
 
     return inspect.signature(getattr(backend, name)).bind_partial(*args, **kwargs).arguments

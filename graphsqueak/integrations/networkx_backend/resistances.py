@@ -1,12 +1,14 @@
-"""Resistance distances and what is summed of them.
+"""Resistance distance, effective graph resistance and Kemeny's constant.
 
 With L the Laplacian of conductances and L^+ its pseudo-inverse,
 
     resistance of u and v      L^+_uu + L^+_vv - 2 L^+_uv
     effective graph resistance n trace(L^+)
-    Kemeny's constant          trace of the pseudo-inverse of the normalized Laplacian.
+    Kemeny's constant          trace of the pseudo-inverse of the normalized Laplacian
 
-L^+ is found by a Cholesky factorization: (L + s J / n)^-1 = L^+ + J / (s n), J the matrix of ones.
+On graphs of up to MAX_DENSE_NODES, L^+ is computed by a dense Cholesky factorization: with J the
+matrix of ones and any s > 0, (L + s J / n)^-1 = L^+ + J / (s n). On larger graphs its entries are
+solved for.
 """
 
 from typing import Any
@@ -16,6 +18,7 @@ import numpy as np
 import scipy.linalg.lapack
 import scipy.sparse
 
+from graphsqueak.analysis.centrality import inverse_diagonal
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.integrations.networkx_backend.graph import BackendGraph
 from graphsqueak.solvers.laplacian_solver import LaplacianSolver
@@ -23,16 +26,16 @@ from graphsqueak.sparsifiers.resistance.effective import effective_resistance
 from graphsqueak.validation import check_choice
 
 __all__ = [
-    "DENSE_NODES",
-    "diagonal_of_inverse",
+    "MAX_DENSE_NODES",
     "effective_graph_resistance",
     "kemeny_constant",
+    "laplacian_inverse_diagonal",
     "pseudo_inverse",
     "resistance_distance",
 ]
 
-DENSE_NODES = 6000  # up to here L^+ is held, in 0.3 GB
-_BLOCK = 128
+# Largest dense inverse: 0.3 GB of memory.
+MAX_DENSE_NODES = 6000
 
 
 def resistance_distance(
@@ -45,7 +48,7 @@ def resistance_distance(
     method: str = "exact",
     tol: float = 1e-10,
 ) -> float | dict:
-    """The resistance between two nodes, from one to all, or of all pairs, as networkx has it.
+    """Return the resistance between two nodes, from one to all, or between all pairs.
 
     Parameters
     ----------
@@ -56,9 +59,9 @@ def resistance_distance(
     invert_weight : bool
         Whether weights are resistances.
     method : {"exact", "sketch"}
-        A sketch answers from one node to all within some percent.
+        "sketch" has errors of some percent; it is only used from one node to all.
     tol : float
-        Relative residual of the solves.
+        Relative residual of the linear solves.
 
     Examples
     --------
@@ -67,59 +70,53 @@ def resistance_distance(
     1.0
     """
     check_choice("method", method, ("exact", "sketch"))
-    if len(G) == 0:
-        raise nx.NetworkXError("Graph G must contain at least one node.")
-    if G.n_parts() > 1:
-        raise nx.NetworkXError("Graph G must be strongly connected.")
+    _check_connected(G, "Graph G must be strongly connected.")
     for letter, node in (("A", nodeA), ("B", nodeB)):
         if node is not None and node not in G:
             raise nx.NetworkXError(f"Node {letter} is not in graph G.")
     edges = G.conductances(weight, invert=invert_weight)
     if nodeA is not None and nodeB is not None:
-        return _of_pair(edges, G.number(nodeA), G.number(nodeB), tol)
-    start = nodeA if nodeA is not None else nodeB
-    if start is not None:
-        return dict(zip(G, _from_one(edges, G.number(start), method, tol).tolist(), strict=True))
+        return _pair_resistance(edges, G.number(nodeA), G.number(nodeB), tol)
+    source = nodeA if nodeA is not None else nodeB
+    if source is not None:
+        resistance = _resistances_from(edges, G.number(source), method, tol)
+        return G.by_name(resistance)
     inverse = pseudo_inverse(edges.laplacian())
+    # In the memory of the inverse, which may be large.
     diagonal = inverse.diagonal().copy()
     inverse *= -2
     inverse += diagonal
     inverse += diagonal[:, None]
     np.fill_diagonal(inverse, 0.0)
-    return {
-        name: dict(zip(G, row.tolist(), strict=True)) for name, row in zip(G, inverse, strict=True)
-    }
+    return {name: G.by_name(row) for name, row in zip(G, inverse, strict=True)}
 
 
-def _of_pair(edges, start, end, tol):
-    if start == end:
+def _pair_resistance(edges, source, sink, tol):
+    if source == sink:
         return 0.0
     current = np.zeros(edges.n_nodes)
-    current[[start, end]] = 1.0, -1.0
+    current[source] = 1.0
+    current[sink] = -1.0
     return float(current @ LaplacianSolver(edges, tol=tol, random_state=0).solve(current))
 
 
-def _from_one(edges, start, method, tol):
+def _resistances_from(edges, source, method, tol):
     if method == "sketch":
-        pairs = [(start, node) for node in range(edges.n_nodes)]
+        pairs = [(source, node) for node in range(edges.n_nodes)]
         return effective_resistance(edges, pairs, method="sketch", random_state=0)
-    current = np.full(edges.n_nodes, -1 / edges.n_nodes)
-    current[start] += 1
-    if edges.n_nodes <= DENSE_NODES:
-        inverse = pseudo_inverse(edges.laplacian())
-        diagonal, row = inverse.diagonal(), inverse[start]
-    else:
-        diagonal = diagonal_of_inverse(edges, tol=tol)
-        row = LaplacianSolver(edges, tol=tol, random_state=0).solve(current)
-    resistances = diagonal + diagonal[start] - 2 * row
-    resistances[start] = 0.0
+    unit_vector = np.full(edges.n_nodes, -1 / edges.n_nodes)
+    unit_vector[source] += 1
+    row = LaplacianSolver(edges, tol=tol, random_state=0).solve(unit_vector)
+    diagonal = laplacian_inverse_diagonal(edges, tol=tol)
+    resistances = diagonal + diagonal[source] - 2 * row
+    resistances[source] = 0.0
     return resistances
 
 
 def effective_graph_resistance(
     G: BackendGraph, weight: str | None = None, invert_weight: bool = True
 ) -> float:
-    """The sum of the resistances of all pairs of nodes, infinite where G is not connected.
+    """Return the sum of the resistances of all pairs of nodes, infinite if G is not connected.
 
     Parameters
     ----------
@@ -129,16 +126,15 @@ def effective_graph_resistance(
     invert_weight : bool
         Whether weights are resistances.
     """
-    if len(G) == 0:
-        raise nx.NetworkXError("Graph G must contain at least one node.")
-    if G.n_parts() > 1:
+    if len(G) and G.n_components() > 1:
         return float("inf")
+    _check_connected(G, "Graph G must be connected.")
     edges = G.conductances(weight, invert=invert_weight)
-    return float(len(G) * diagonal_of_inverse(edges, tol=1e-10).sum())
+    return float(len(G) * laplacian_inverse_diagonal(edges, tol=1e-10).sum())
 
 
 def kemeny_constant(G: BackendGraph, *, weight: str | None = None) -> float:
-    """The mean time of a random walk to a node drawn from its stationary distribution.
+    """Return the mean time of a random walk to a node of its stationary distribution.
 
     Parameters
     ----------
@@ -146,78 +142,85 @@ def kemeny_constant(G: BackendGraph, *, weight: str | None = None) -> float:
     weight : str, optional
         Edge attribute of the weights.
     """
-    if len(G) == 0:
-        raise nx.NetworkXError("Graph G must contain at least one node.")
-    if G.n_parts() > 1:
-        raise nx.NetworkXError("Graph G must be connected.")
-    values = G.weights(weight)
-    if (values < 0).any():
+    _check_connected(G, "Graph G must be connected.")
+    weights = G.weights(weight)
+    if (weights < 0).any():
         raise nx.NetworkXError("The weights of graph G must be nonnegative.")
-    if (values == 0).any() or len(G) > DENSE_NODES:
-        raise NotImplementedError("weights are positive here, and nodes not too many")
+    if (weights == 0).any() or len(G) > MAX_DENSE_NODES:
+        raise NotImplementedError(
+            f"weights must be positive, and nodes at most {MAX_DENSE_NODES:,}"
+        )
     if len(G) == 1:
         return 0.0
-    adjacency = G.matrix(values)  # a loop stays in place, and counts once
-    scale = 1 / np.sqrt(adjacency.sum(axis=1))
-    scaled = scipy.sparse.diags_array(scale)
-    laplacian = np.eye(len(G)) - (scaled @ adjacency @ scaled).toarray()
-    stationary = 1 / scale
-    stationary /= np.linalg.norm(stationary)
-    return float(_inverse(laplacian + np.outer(stationary, stationary)).trace() - 1)
+    # A loop is an entry of the diagonal, and counts once.
+    adjacency = G.matrix(weights)
+    root = np.sqrt(adjacency.sum(axis=1))
+    scale = scipy.sparse.diags_array(1 / root)
+    matrix = np.eye(len(G)) - (scale @ adjacency @ scale).toarray()
+    # The eigenvalue 0, of D^1/2 1, becomes 1, and is subtracted from the trace.
+    stationary = root / np.linalg.norm(root)
+    matrix += np.outer(stationary, stationary)
+    return float(_dense_inverse_diagonal(matrix).sum() - 1)
+
+
+def _check_connected(G, message):
+    if len(G) == 0:
+        raise nx.NetworkXError("Graph G must contain at least one node.")
+    if G.n_components() > 1:
+        raise nx.NetworkXError(message)
 
 
 def pseudo_inverse(laplacian: scipy.sparse.csr_array) -> np.ndarray:
-    """L^+ of a connected graph, dense.
+    """Return the dense L^+ of a connected graph.
 
     >>> from graphsqueak.graph import EdgeList
     >>> 2 * pseudo_inverse(EdgeList(tail=[0], head=[1]).laplacian())
     array([[ 0.5, -0.5],
            [-0.5,  0.5]])
     """
-    matrix, shift = _shifted(laplacian)
-    inverse = _inverse(matrix)
-    inverse -= shift
-    return inverse
+    matrix, excess = _shift(laplacian)
+    lower, info = scipy.linalg.lapack.dpotri(cholesky_factor(matrix), lower=1, overwrite_c=1)
+    _check_info(info)
+    # dpotri computes the lower triangle only.
+    diagonal = lower.diagonal().copy()
+    lower += lower.T
+    np.fill_diagonal(lower, diagonal)
+    lower -= excess
+    return lower
 
 
-def _shifted(laplacian):
-    """L + s J / n as an array, and the entries 1 / (s n) by which its inverse differs from L^+."""
+def laplacian_inverse_diagonal(edges: EdgeList, *, tol: float) -> np.ndarray:
+    """Return the diagonal of L^+ of a connected graph; `tol` is used for large graphs only."""
+    if edges.n_nodes > MAX_DENSE_NODES:
+        solver = LaplacianSolver(edges, tol=tol, random_state=0)
+        return inverse_diagonal(solver, edges.n_nodes)
+    matrix, excess = _shift(edges.laplacian())
+    return _dense_inverse_diagonal(matrix) - excess
+
+
+def cholesky_factor(matrix: np.ndarray) -> np.ndarray:
+    """Return the lower Cholesky factor; `matrix` is overwritten."""
+    # The transpose of a symmetric matrix in C order is in the order of LAPACK, without a copy.
+    factor, info = scipy.linalg.lapack.dpotrf(matrix.T, lower=1, overwrite_a=1, clean=1)
+    _check_info(info)
+    return factor
+
+
+def _dense_inverse_diagonal(matrix):
+    """Return the diagonal of the inverse: squared column norms of the inverse of the factor."""
+    inverse, info = scipy.linalg.lapack.dtrtri(cholesky_factor(matrix), lower=1, overwrite_c=1)
+    _check_info(info)
+    return np.einsum("ij,ij->j", inverse, inverse)
+
+
+def _shift(laplacian):
+    """Return L + s J / n as an array, and 1 / (s n), the excess of its inverse over L^+."""
     n_nodes = laplacian.shape[0]
+    # The size of the other eigenvalues, so that the condition number does not grow.
     scale = float(laplacian.diagonal().mean()) or 1.0
     return laplacian.toarray() + scale / n_nodes, 1 / (scale * n_nodes)
 
 
-def _refuse():
-    raise NotImplementedError("weights are too far apart for a factorization")
-
-
-def _factor(matrix):
-    """The lower Cholesky factor, zero above its diagonal."""
-    factor, info = scipy.linalg.lapack.dpotrf(matrix.T, lower=1, overwrite_a=1, clean=1)
-    return factor if info == 0 else _refuse()
-
-
-def _inverse(matrix):
-    lower, info = scipy.linalg.lapack.dpotri(_factor(matrix), lower=1, overwrite_c=1)
+def _check_info(info):
     if info:
-        _refuse()
-    diagonal = lower.diagonal().copy()
-    lower += lower.T
-    np.fill_diagonal(lower, diagonal)
-    return lower
-
-
-def diagonal_of_inverse(edges: EdgeList, *, tol: float) -> np.ndarray:
-    """The diagonal of L^+ of a connected graph; where it is large, by a solve for every node."""
-    n_nodes = edges.n_nodes
-    if n_nodes <= DENSE_NODES:  # rows of the factor's inverse have the diagonal as lengths
-        matrix, shift = _shifted(edges.laplacian())
-        half, info = scipy.linalg.lapack.dtrtri(_factor(matrix), lower=1, overwrite_c=1)
-        return np.einsum("ij,ij->j", half, half) - shift if info == 0 else _refuse()
-    solver, diagonal = LaplacianSolver(edges, tol=tol, random_state=0), np.empty(n_nodes)
-    for start in range(0, n_nodes, _BLOCK):
-        nodes = np.arange(start, min(start + _BLOCK, n_nodes))
-        sides = np.full((n_nodes, nodes.size), -1 / n_nodes)
-        sides[nodes, nodes - start] += 1
-        diagonal[nodes] = solver.solve(sides)[nodes, nodes - start]
-    return diagonal
+        raise NotImplementedError("the weights span too many magnitudes for a factorization")
