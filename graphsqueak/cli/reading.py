@@ -239,7 +239,7 @@ def tell_understood(source, *, quiet, dropped=None):
 
     `dropped` counts what was, where others than `source` have read it.
     """
-    understood = source.understood | (dropped or {})
+    understood = source.inferred_schema | (dropped or {})
     if not quiet:
         print_line("; ".join(_in_words(understood)), on_stderr=True)
     return understood

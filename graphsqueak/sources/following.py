@@ -15,13 +15,10 @@ from typing import Any
 
 from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.nodes.integer_ids import IntegerIds
-from graphsqueak.nodes.text_ids import TextIds
-from graphsqueak.sources.edge_source import Batcher, EdgeSource
+from graphsqueak.sources.edge_source import EdgeSource
 from graphsqueak.sources.files.parts import ByteStream, PathsLike
 from graphsqueak.sources.files.reading import FileSource, detect_format, read_edges
-from graphsqueak.sources.files.text import first_look, read_text
-from graphsqueak.sources.times import TimeOrder
+from graphsqueak.sources.files.text import detect_text_schema, read_text
 
 __all__ = ["follow_edges"]
 
@@ -74,47 +71,42 @@ class _FollowedFile(FileSource):
     def __init__(self, parts, options, *, batch_size, poll):
         super().__init__(parts, options, batch_size=batch_size)
         self.is_rereadable, self._poll = False, poll
-        self._schema, self._line = None, 1
+        self._text_schema, self._line = None, 1
 
-    def settle(self):
-        if self._found is None:
+    def detect_schema(self):
+        if self._schema is None:
             raise InputError(f"no edges in {self.parts[0].name}; check that this is the right file")
-        return self._found
+        return self._schema
 
     def _batches(self) -> Iterator[EdgeList]:
-        order = None if self.options.time is None else TimeOrder(self.options.slack)
-        batcher, numbering = None, None
+        check = self._make_chunk_check()
+        builder = None
         for lines in self._whole_lines():
             if lines:
                 opened = self._open(lines)
-                if batcher is None:
-                    is_text = opened.kind == "text" or self.options.bipartite is True
-                    numbering = TextIds() if is_text else IntegerIds(opened.kind)
-                    self._ids, self.id_kind = numbering, numbering.kind
-                    batcher = Batcher(self.batch_size, numbering)
+                if builder is None:
+                    builder = self._make_builder()
                 for chunk in opened.chunks:
-                    if order is not None:
-                        order.check(chunk.time, chunk.where)
-                    yield from self._number(chunk, numbering, batcher)
-                self._count(batcher)
-            if batcher is not None:
-                yield batcher.rest()
-        if batcher is None:
-            self.settle()
+                    yield from builder.add(check(chunk))
+                self._set_counts(builder)
+            if builder is not None:
+                yield builder.rest()
+        if builder is None:
+            self.detect_schema()
         self.fraction_read = 1.0
 
     def _open(self, lines):
         """Some lines of the file, which the first ones say how to read."""
         stream = ByteStream(io.BytesIO(lines), name=self.parts[0].name)
-        schema = self._schema
+        schema = self._text_schema
         if schema is not None:
             schema = replace(schema, start=0, first_line=self._line)
         else:
-            self._schema = schema = first_look(stream, self.options)
+            self._text_schema = schema = detect_text_schema(stream, self.options)
         self._line += lines.count(b"\n")
         opened = read_text(stream, self.options, schema=schema)
-        if self._found is None:
-            self._note_found(opened, stream.name)
+        if self._schema is None:
+            self._set_schema(opened, stream.name)
         return opened
 
     def _whole_lines(self):
@@ -126,7 +118,7 @@ class _FollowedFile(FileSource):
         for piece in self._pieces():
             cut = piece.rfind(b"\n") + 1
             lines, rest = (rest + piece[:cut], piece[cut:]) if cut else (b"", rest + piece)
-            if self._schema is None:
+            if self._text_schema is None:
                 held += lines
                 is_waiting = clock.monotonic() - since < _PATIENCE
                 since = clock.monotonic() if lines else since
@@ -136,7 +128,7 @@ class _FollowedFile(FileSource):
                 lines, held = held, b""
             yield lines
         last = held + rest + (b"\n" if rest else b"")
-        if last and (self._schema is not None or self._has_data(last)):
+        if last and (self._text_schema is not None or self._has_data(last)):
             yield last
 
     def _has_data(self, lines):
@@ -144,7 +136,7 @@ class _FollowedFile(FileSource):
         is_text = not stream.is_compressed and lines
         if lines and (not is_text or detect_format(stream, self.parts[0], self.options) != "text"):
             raise InputError(f"{stream.name} is no plain text; only such files can be followed")
-        return bool(lines) and first_look(stream, self.options) is not None
+        return bool(lines) and detect_text_schema(stream, self.options) is not None
 
     def _pieces(self):
         """Bytes as they come, empty while nothing does."""

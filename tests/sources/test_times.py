@@ -48,7 +48,7 @@ def test_every_way_to_write_times(written, read, form, tmp_path):
     assert [batch.n_edges for batch in batches] == [2, 1]
     np.testing.assert_allclose(np.concatenate([batch.time for batch in batches]), read, rtol=1e-15)
     np.testing.assert_array_equal(np.concatenate([batch.weight for batch in batches]), weight)
-    assert source.understood["times"] == ("column 3" if form == "numbers" else "ts")
+    assert source.inferred_schema["times"] == ("column 3" if form == "numbers" else "ts")
 
 
 def test_columns_of_parquet_that_hold_dates(tmp_path):

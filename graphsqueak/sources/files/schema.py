@@ -44,11 +44,11 @@ from graphsqueak.sources.files.fields import (
 from graphsqueak.sources.files.header import FirstLine, has_header, lacks_name_of_row_names
 from graphsqueak.sources.files.scan import scan_block
 
-__all__ = ["BYTE_ORDER_MARK", "TextSchema", "detect_schema"]
+__all__ = ["TextSchema", "detect_schema"]
 
-# Lines whose fields are compared one by one, in Python.
+# Lines whose fields are compared one by one, in Python. SAMPLED_MEASURED
 _N_SAMPLED_LINES = 200
-BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True)
@@ -57,10 +57,12 @@ class TextSchema:
 
     Attributes
     ----------
-    separator : str, one character, or "" for runs of blanks
+    separator : str
+        One character, or "" for runs of blanks.
     roles : tuple of {"source", "target", "weight", "time", "skip"}
         One per column.
-    kind : {"int64", "uint64", "text"}, what the ids are
+    kind : {"int64", "uint64", "text"}
+        Kind of the ids.
     canonical : bool
         Whether integers such as 007 and +7 are refused.
     comments : tuple of str
@@ -71,7 +73,8 @@ class TextSchema:
         Number of that line, counted from 1.
     is_named : bool
         Whether a header or a comment names the columns.
-    names : tuple of those names, or None
+    names : tuple of str or None
+        These names.
     are_distances : bool
         Whether weights are distances, none of which may be zero.
     """
@@ -89,9 +92,26 @@ class TextSchema:
 
     @property
     def columns(self):
-        """Names, or numbers, of source, target and weight."""
-        named = {role: self.names[k] if self.names else k for k, role in enumerate(self.roles)}
-        return tuple(named[role] for role in ("source", "target", "weight") if role in named)
+        """Names, or positions, of source, target and weight."""
+        found = (self.column_of(role) for role in ("source", "target", "weight"))
+        return tuple(column for column in found if column is not None)
+
+    def column_of(self, role):
+        """Return the name, or the position, of the column of a role; None if there is none."""
+        if role not in self.roles:
+            return None
+        position = self.roles.index(role)
+        return self.names[position] if self.names else position
+
+    def may_begin_with_count(self, options):
+        """Whether the first line can be "n m", the number of nodes and edges, as well as an edge.
+
+        Parameters
+        ----------
+        options : ReadOptions
+        """
+        is_pair = self.kind != "text" and len(self.roles) == 2
+        return is_pair and not self.is_named and options.header == "auto"
 
 
 class _Sample(NamedTuple):
@@ -186,7 +206,7 @@ def _first_lines(sample, comments):
     lines = []
     remarks = []
     first_start = first_number = number = 0
-    offset = len(BYTE_ORDER_MARK) if sample.startswith(BYTE_ORDER_MARK) else 0
+    offset = len(_BYTE_ORDER_MARK) if sample.startswith(_BYTE_ORDER_MARK) else 0
     while offset < len(sample) and len(lines) < _N_SAMPLED_LINES:
         stop = sample.find(b"\n", offset)
         stop = len(sample) if stop < 0 else stop

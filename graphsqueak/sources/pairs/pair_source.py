@@ -109,15 +109,15 @@ def read_pairs(
         check_choice("format", format, ("auto", "text", "parquet", "arrow")),
         bipartite=False,
     )
-    passed_over: list[str] = []
+    parts, skipped = find_parts(path)
     return PairSource(
-        find_parts(path, passed_over=passed_over),
+        parts,
         options,
         normalize=check_choice("normalize", normalize, ("size", "none", "idf")),
         max_size=None if max_size is None else check_count("max_size", max_size, least=2),
         degree=degree if degree == "auto" else check_count("degree", degree, least=2),
         batch_size=check_count("batch_size", batch_size),
-        passed_over=passed_over,
+        skipped=skipped,
         seed=int(np.random.default_rng(random_state).integers(2**63)),
     )
 
@@ -150,10 +150,10 @@ class PairSource(FileSource):
         max_size: int | None,
         degree: int | str,
         batch_size: int,
-        passed_over: Sequence[str],
+        skipped: Sequence[str],
         seed: int,
     ) -> None:
-        super().__init__(parts, options, batch_size=batch_size, passed_over=passed_over)
+        super().__init__(parts, options, batch_size=batch_size, skipped=skipped)
         self.is_rereadable = True  # the pairs are held, also those of a pipe
         self._normalize, self._max_size, self._degree = normalize, max_size, degree
         self._seed = seed
@@ -196,9 +196,9 @@ class PairSource(FileSource):
         return not self._grouped().n_cycles.any()
 
     @property
-    def understood(self) -> dict[str, Any]:
+    def inferred_schema(self) -> dict[str, Any]:
         """What was read as what, by name; `remarks` tell of the graph."""
-        cliques, said = self._grouped(), super().understood
+        cliques, said = self._grouped(), super().inferred_schema
         size = int(cliques.sizes.max(initial=0))
         remarks = [
             f"pairs: {self.n_pairs:,} of {self.n_nodes:,} entities and {self.n_attributes:,} "
@@ -284,8 +284,9 @@ class PairSource(FileSource):
         if self._cliques is not None:
             return self._cliques
         self._log = PairLog()
-        for _ in self._listed():
-            pass
+        for chunk in self._chunks():
+            self._log_pairs(chunk)
+        self._refuse_empty(0 if self._ids is None else len(self._ids))
         log, self._log = self._log, None
         self._cliques = log.group(len(self._ids), len(self._attributes))
         self.n_nodes, self._attributes = len(self._ids), None
@@ -299,22 +300,20 @@ class PairSource(FileSource):
         self._ids, self.id_kind = _as_written(self._ids, self.options.ids)
         return self._cliques
 
-    def _number(self, chunk, numbering, batcher):
+    def _log_pairs(self, chunk):
         if self._attributes is None:
-            is_text = numbering.kind == "text"
-            self._attributes = TextIds() if is_text else IntegerIds(numbering.dtype)
+            kind = self._schema.kind
+            self._ids = TextIds() if kind == "text" else IntegerIds(kind)
+            self._attributes = TextIds() if kind == "text" else IntegerIds(kind)
         before = () if chunk.text is None else (chunk.text,)
         half = chunk.ends.shape[1] // 2
         ends, weight = chunk.ends, chunk.weight
         if weight is not None and not weight.all():
-            batcher.n_zero_weights += int(np.count_nonzero(weight == 0))
+            self.n_zero_weights += int(np.count_nonzero(weight == 0))
             ends, weight = ends[weight > 0], weight[weight > 0]
-        entity = numbering.number(*before, ends[:, :half])
+        entity = self._ids.number(*before, ends[:, :half])
         attribute = self._attributes.number(*before, ends[:, half:])
         self._log.write(np.column_stack([entity.ravel(), attribute.ravel()]), weight)
-        batcher.n_nodes = numbering.n_nodes
-        self.n_bad_lines += chunk.n_bad_lines
-        return ()
 
 
 def _as_written(ids, wanted):
