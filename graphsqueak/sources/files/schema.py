@@ -1,7 +1,7 @@
 """Detect the schema of a text file of edges from its first lines.
 
-The schema is inferred in the order of the steps below. Each can be set by the user instead, and
-each is a list of rules, or a function, of its own.
+The schema is inferred in the order of the steps below. Each step has its own list of rules, or its
+own function, and can be replaced by an argument of the user.
 
 1. separator (`fields.find_separator`)
        The first of tab, semicolon, comma, blanks that splits the sampled lines into the same
@@ -201,7 +201,7 @@ def detect_schema(sample, options, *, name, kind=None, names_before=()):
 
 
 def _first_lines(sample, comments):
-    """Up to _N_SAMPLED_LINES lines of data, and the comments before them, or an empty one."""
+    """Return up to _N_SAMPLED_LINES lines of data, and the comments before them."""
     marks = tuple(mark.encode() for mark in comments)
     lines = []
     remarks = []
@@ -222,11 +222,15 @@ def _first_lines(sample, comments):
                 first_number = number
             lines.append(line)
         offset = stop + 1
+    # The schema looks at the first and the last comment.
     return _Sample(lines, first_start, first_number, remarks or [b""])
 
 
 def _detect_header(fields, comments, separator, options, names_before):
-    """The header of the sampled lines; a missing name of R's row names is added to `fields`."""
+    """Return the header of the sampled lines.
+
+    R writes no name for the column of row names; an empty one is added to `fields`.
+    """
     commented = _decoded(split_fields(comments[-1], separator) or [])
     is_commented = len(commented) == len(fields[0]) and find_ends(commented) is not None
     if options.header is not False and lacks_name_of_row_names(fields):
@@ -248,7 +252,7 @@ def _decoded(fields):
 
 
 def _detect_roles(fields, header, options, *, is_first_file):
-    """The role of each column, from the names and contents of the columns."""
+    """Return the role of each column, from the names and contents of the columns."""
     n_columns = len(fields[0])
     contents = contents_of(fields[header.is_first_line :], n_columns)
     if not is_first_file:
@@ -272,7 +276,7 @@ def _detect_roles(fields, header, options, *, is_first_file):
 
 
 def _detect_id_kind(text, schema, ids):
-    """Integer kinds are tried first; a line that fails for another reason decides nothing."""
+    """Return the kind of the ids: the first kind of integers that no line contradicts, or text."""
     if ids == "text":
         return "text"
     for kind in ("int64", "uint64"):
