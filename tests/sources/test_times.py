@@ -76,7 +76,7 @@ def test_loops_are_dropped_with_their_times():
 
 def test_bad_times_have_a_line_or_are_skipped(tmp_path):
     text = b"# events\na b 1\nb c soon\nc d 3\n\nd e nan\n"
-    with pytest.raises(InputError, match=r"line 3: 'soon' is no time"):
+    with pytest.raises(InputError, match=r"line 3: 'soon' is not a time"):
         times(text, time=2)
     source = read_edges(io.BytesIO(text), time=2, on_bad_line="skip")
     (batch,) = source

@@ -43,7 +43,7 @@ _CLOCK = re.compile(rb"\d\d?:\d\d(:\d\d([.,]\d+)?)?")
 
 
 class Content(Enum):
-    """What a column holds."""
+    """Kind of the values of a column."""
 
     INTEGERS = "integers"
     TEXTS = "texts"

@@ -204,7 +204,7 @@ def _fault_of_id(field, schema):
         return None
     if may_be_rounded(field):
         return rounded_id_fault(_quoted(field))
-    # Integers that are not canonical fit all the same.
+    # An integer that fits but is not canonical.
     if fits_integer(field, schema.kind, canonical=False):
         value = int(field.partition(b".")[0])
         return Message(
@@ -262,7 +262,7 @@ def _fault_of_weight(field, schema):
 def _fault_of_time(field, schema):
     if parse_time(field.decode("utf-8", "replace")) is not None:
         return None
-    return f"{_quoted(field)} is no time; write a number or a date as 2026-11-17"
+    return f"{_quoted(field)} is not a time; write a number or a date as 2026-11-17"
 
 
 # Per role: the topic of a fault, and the rules of its fields.

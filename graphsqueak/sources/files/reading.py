@@ -71,63 +71,65 @@ def read_edges(
     slack: float | str = 0.0,
     weights_are: str | None = None,
 ) -> EdgeSource:
-    """Read edges from a file, a folder or glob of files, a pipe, or a table, as a stream.
+    """Read edges as a stream, from a file, a folder or glob of files, a pipe, or a table.
 
-    Text (tab, comma, semicolon or blanks between columns), Parquet, Arrow, Matrix Market and METIS
-    are recognized; text formats may be compressed with gzip, zstd or bzip2.
+    Use it for graphs of any size: the edges are never in memory as a whole. The formats text (tab,
+    comma, semicolon or blanks between columns), Parquet, Arrow, Matrix Market and METIS are
+    detected. Text formats may be compressed with gzip, zstd or bzip2. Input that can be read in two
+    ways is an error that names the argument which decides.
 
     Parameters
     ----------
     path : str, Path, binary file object, data frame or Arrow table, or list of these
-        "-" is standard input. All parts of a folder, glob or list are one stream. Of a table the
-        columns are chosen as in files; a reader of record batches can be read once.
+        "-" is standard input. All files of a folder, glob or list are one stream. Columns of a
+        table are chosen as in files. A reader of record batches can be read only once.
     delimiter : str
         One character, "whitespace" (any run of blanks), or "auto".
     header : bool or "auto"
-        Whether the first line that is no comment names the columns. True skips it, also where it
-        counts nodes and edges; a first line that fits such a count is an error under "auto", and
-        so is one of two names that occur nowhere else.
+        Whether the first line below the comments names the columns. True skips it, even if it is
+        the number of nodes and edges. Under "auto", a first line that can be these numbers is an
+        error, and so are two names that do not occur below.
     weighted : bool or "auto"
-        Whether there must be a weight column (True) or weights are ignored (False). Under "auto"
-        a third column without a name that looks like times is an error.
+        Whether a weight column is required (True) or ignored (False). Under "auto", a third column
+        without a name that looks like times is an error.
     columns : sequence of int or str, optional
         Source, target and, if wanted, weight, by position from 0 or by name.
     ids : {"auto", "integer", "text"}
-        "auto" reads integers if the first lines hold nothing else, written canonically (7, not
-        007); 7.0 is the integer 7. "integer" also reads 007 as 7.
+        "auto" reads integers if all ids in the first lines are integers, written canonically (7,
+        not 007); 7.0 is the integer 7. "integer" also reads 007 as 7.
     comments : sequence of str
-        Characters that begin a comment line.
+        Characters at the beginning of comment lines.
     on_bad_line : {"error", "skip"}
         Skipped lines are counted in `n_bad_lines`.
     batch_size : int
         Edges per batch.
     format : {"auto", "text", "parquet", "arrow", "mtx", "metis"}
-        "auto" goes by the first bytes, and by the name for METIS (.graph, .metis).
+        "auto" detects the format from the first bytes, and METIS from the name (.graph, .metis).
     bipartite : bool or "auto"
-        Whether sources and targets are two kinds of nodes, so that 51 on one side is another node
-        than 51 on the other. Ids then are texts that begin with the name of their column: user:51.
-        Under "auto" numbered columns whose names speak of two kinds (user, item) are an error.
+        Whether sources and targets are two kinds of nodes, so that source 51 and target 51 are
+        different nodes. Ids are then texts that begin with the name of their column: user:51.
+        Under "auto", numbered columns that are named after two kinds (user, item) are an error.
     duplicates : {"sum", "once"}
-        What an edge is that is listed more than once, in either direction: the sum, or the first
-        of them alone. "once" takes a temporary file of 24 bytes an edge, and gives the edges in
-        another order.
+        How an edge that is listed more than once, in either direction, is counted: "sum" adds the
+        weights, "once" takes the first one. "once" needs a temporary file of 24 bytes per edge, and
+        changes the order of the edges.
     time : int or str, optional
         The column of times, by position from 0 or by name: numbers, or ISO dates, which are read
-        as seconds since 1970 (UTC). Batches then are `TimedEdges`.
+        as seconds since 1970 (UTC). Batches are then `TimedEdges`.
     slack : float or str
         How much earlier than those before it an edge may be; infinite for any order. A text such as
         "30m" is in seconds and needs times that are dates or Unix seconds.
     weights_are : {"similarity", "distance"}, optional
-        What weights mean. A similarity is large for close nodes and is the weight of the edge. A
-        distance d, a cost or a length, is small for close nodes: the weight of the edge is 1 / d,
-        and d = 0 is an error. Default: similarities, with a `DistanceWeightsWarning` if the column
+        How weights are interpreted. A similarity is large for close nodes and is the weight of the
+        edge. A distance d, such as a cost or a length, is small for close nodes: the weight of the
+        edge is 1 / d, and d = 0 is an error. Default: similarities, with a `DistanceWeightsWarning` if the column
         is named distance, dist, cost, length, time, duration or rank.
 
     Returns
     -------
     EdgeSource
         Nodes are numbered in order of first appearance, the source of a line before its target.
-        Once it is read, its `understood` says what was read as what.
+        Its `inferred_schema` reports how the input was interpreted.
 
     Examples
     --------
@@ -174,7 +176,7 @@ class FileSource(EdgeSource):
     batch_size : int
         Edges per batch.
     schema : Opened, optional
-        Schema of the input of which this is a piece. A piece may be empty.
+        Schema of the whole input, if this is a piece. A piece may be empty.
     skipped : sequence of str
         Names of files of the input that hold no data.
     """
@@ -186,7 +188,7 @@ class FileSource(EdgeSource):
         self.options = options
         self.batch_size = batch_size
         self._is_piece = schema is not None
-        # What the first file with data decides for all: an `Opened` without its chunks.
+        # Decided by the first file with data, for all files: an `Opened` without its chunks.
         self._schema = schema
         self._skipped = tuple(skipped)
         self._has_been_read = False

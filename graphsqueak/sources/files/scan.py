@@ -175,7 +175,7 @@ def _gather_tokens(block, start, stop, text):
 
 @njit_cached
 def _scan_lines(block, i, n, are_pairs, rules, columns):
-    """Scan the lines from byte i on, which follow n lines.
+    """Scan the lines that begin at byte i, after n lines.
 
     This is one loop with all its branches: with the fields of a line read by an inlined function, a
     million lines took more than twice as long.

@@ -76,7 +76,7 @@ class TextSchema:
     names : tuple of str or None
         These names.
     are_distances : bool
-        Whether weights are distances, none of which may be zero.
+        Whether weights are distances, which may not be zero.
     """
 
     separator: str

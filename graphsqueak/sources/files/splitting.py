@@ -60,9 +60,8 @@ def split(
         )
     if not source.is_materialized:
         raise InputError(
-            "pairs are held by attribute, not read in parts, and what is drawn of them is little "
-            "more than a sparsifier keeps: workers would have nothing to share; leave workers, "
-            "scheduler and tree away"
+            "an entity-attribute table cannot be cut into parts: it is grouped by attribute in "
+            "memory, and its sampled edges are few; omit workers, scheduler and tree"
         )
     if source.options.duplicates == "once":
         raise InputError(
@@ -71,7 +70,7 @@ def split(
         )
     if not all(part.path or part.remote for part in source.parts):
         raise InputError(
-            "a table cannot be cut into parts; write it to files first, or hold its edges: "
+            "a table cannot be cut into parts; write it to files first, or load its edges: "
             "read_edges(...).to_edge_list()"
         )
     schema = source.detect_schema()

@@ -44,7 +44,7 @@ _MAX_LINE_BYTES = 1 << 26
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """What the user has set about a file; "auto" is detected.
+    """Options of the user about a file; "auto" is detected.
 
     `block_bytes` of text, or `block_rows` of a Parquet or Arrow file, are decoded at a time.
     """
@@ -247,7 +247,7 @@ def _line_index(text, schema, scan, row):
     elif scan.time is not None:
         start = scan.time[row, 0]
     else:
-        # Where integers were is not recorded. The first lines with more than `row` edges are found
+        # The places of integers are not recorded. The first lines with more than `row` edges are found
         # by bisection; this is needed for error messages only.
         stops = np.flatnonzero(text == ord("\n")) + 1
         return bisect.bisect_right(
