@@ -74,9 +74,9 @@ class _FollowedFile(FileSource):
         self._text_schema, self._line = None, 1
 
     def detect_schema(self):
-        if self._schema is None:
+        if self._input_schema is None:
             raise InputError(f"no edges in {self.parts[0].name}; check that this is the right file")
-        return self._schema
+        return self._input_schema
 
     def _batches(self) -> Iterator[EdgeList]:
         check = self._make_chunk_check()
@@ -105,8 +105,8 @@ class _FollowedFile(FileSource):
             self._text_schema = schema = detect_text_schema(stream, self.options)
         self._line += lines.count(b"\n")
         opened = read_text(stream, self.options, schema=schema)
-        if self._schema is None:
-            self._set_schema(opened, stream.name)
+        if self._input_schema is None:
+            self._set_input_schema(opened, stream.name)
         return opened
 
     def _whole_lines(self):

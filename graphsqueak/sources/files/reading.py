@@ -122,8 +122,9 @@ def read_edges(
     weights_are : {"similarity", "distance"}, optional
         How weights are interpreted. A similarity is large for close nodes and is the weight of the
         edge. A distance d, such as a cost or a length, is small for close nodes: the weight of the
-        edge is 1 / d, and d = 0 is an error. Default: similarities, with a `DistanceWeightsWarning` if the column
-        is named distance, dist, cost, length, time, duration or rank.
+        edge is 1 / d, and d = 0 is an error. Default: similarities, with a
+        `DistanceWeightsWarning` if the column is named distance, dist, cost, length, time, duration
+        or rank.
 
     Returns
     -------
@@ -189,7 +190,7 @@ class FileSource(EdgeSource):
         self.batch_size = batch_size
         self._is_piece = schema is not None
         # Decided by the first file with data, for all files: an `Opened` without its chunks.
-        self._schema = schema
+        self._input_schema = schema
         self._skipped = tuple(skipped)
         self._has_been_read = False
         self._signatures = None
@@ -241,20 +242,20 @@ class FileSource(EdgeSource):
 
     def detect_schema(self) -> Opened:
         """Return what the first file with data decides for all files."""
-        if self._schema is None:
+        if self._input_schema is None:
             for part in self.parts:
                 with part.open() as stream:
                     opened = open_part(stream, part, self.options)
                 if opened.kind is not None:
-                    self._set_schema(opened, part.name)
+                    self._set_input_schema(opened, part.name)
                     break
             else:
                 raise InputError(f"no edges in {self!r}; check that this is the right file")
-        return self._schema
+        return self._input_schema
 
-    def _set_schema(self, opened, name):
+    def _set_input_schema(self, opened, name):
         """Keep what the first file decides, and warn of weights that may be distances."""
-        self._schema = opened._replace(chunks=None, name=name)
+        self._input_schema = opened._replace(chunks=None, name=name)
         if self._may_be_distances():
             warnings.warn(
                 DistanceWeightsWarning(
@@ -274,7 +275,7 @@ class FileSource(EdgeSource):
             return False
         return any(
             isinstance(column, str) and is_distance_name(column)
-            for column in self._schema.columns[2:]
+            for column in self._input_schema.columns[2:]
         )
 
     def expect_seconds(self) -> None:
@@ -337,7 +338,7 @@ class FileSource(EdgeSource):
     def _make_builder(self):
         """Return the last two stages, with an empty numbering."""
         is_bipartite = self.options.bipartite is True
-        builder = BatchBuilder("text" if is_bipartite else self._schema.kind, self.batch_size)
+        builder = BatchBuilder("text" if is_bipartite else self._input_schema.kind, self.batch_size)
         self._ids = builder.ids
         self.id_kind = builder.ids.kind
         return builder
@@ -354,7 +355,7 @@ class FileSource(EdgeSource):
         self._has_been_read = True
         self._refuse_changed_files()
         check = self._make_chunk_check()
-        schema = self._schema if self._is_piece else None
+        schema = self._input_schema if self._is_piece else None
         self._fraction = 0.0
         for n_done, part in enumerate(self.parts):
             with part.open() as stream:
@@ -362,9 +363,9 @@ class FileSource(EdgeSource):
                 if opened.kind is None:
                     continue
                 if schema is None:
-                    if self._schema is None:
-                        self._set_schema(opened, part.name)
-                    schema = self._schema
+                    if self._input_schema is None:
+                        self._set_input_schema(opened, part.name)
+                    schema = self._input_schema
                 if opened.is_weighted != schema.is_weighted:
                     raise InputError(
                         f"{part.name} has {'a' if opened.is_weighted else 'no'} weight column, "
@@ -388,11 +389,11 @@ class FileSource(EdgeSource):
             if order is not None:
                 order.check(chunk.time, chunk.where)
             if options.times_in_seconds and not chunk.has_dates:
-                refuse_other_units(chunk.time, self._schema.name)
+                refuse_other_units(chunk.time, self._input_schema.name)
             if options.bipartite is not True:
                 return chunk
-            names = side_names(self._schema.columns)
-            text, ends = prefix_ids(chunk.ends, chunk.text, names, kind=self._schema.kind)
+            names = side_names(self._input_schema.columns)
+            text, ends = prefix_ids(chunk.ends, chunk.text, names, kind=self._input_schema.kind)
             return chunk._replace(ends=ends, text=text, nodes=None)
 
         return check

@@ -22,10 +22,11 @@ from graphsqueak.sources.files.text import ambiguous_count_error, detect_text_sc
 
 __all__ = ["split", "unread"]
 
-# Pieces of an input of middling size: enough for the cores of one machine. SPLIT_MEASURED
+# Pieces of an input from 128 MiB to 4 GiB: enough for the cores of one machine. Halved, machines of
+# more than 8 cores are partly idle; doubled, twice as many summaries are merged.
 _N_PARTS = 16
 # Smallest and largest piece. A smaller one costs more to start than to read; a larger one takes
-# long to repeat if a worker fails. SPLIT_SIZES_MEASURED
+# long to repeat if a worker fails. Not measured: they only change the number of pieces.
 _MIN_PIECE_BYTES = 1 << 23
 _MAX_PIECE_BYTES = 1 << 28
 
@@ -60,8 +61,8 @@ def split(
         )
     if not source.is_materialized:
         raise InputError(
-            "an entity-attribute table cannot be cut into parts: it is grouped by attribute in "
-            "memory, and its sampled edges are few; omit workers, scheduler and tree"
+            "an entity-attribute table is held by attribute and cannot be cut into parts; its "
+            "sampled edges are few: omit workers, scheduler and tree"
         )
     if source.options.duplicates == "once":
         raise InputError(
@@ -70,7 +71,7 @@ def split(
         )
     if not all(part.path or part.remote for part in source.parts):
         raise InputError(
-            "a table cannot be cut into parts; write it to files first, or load its edges: "
+            "a table cannot be cut into parts; write it to files first, or hold its edges: "
             "read_edges(...).to_edge_list()"
         )
     schema = source.detect_schema()

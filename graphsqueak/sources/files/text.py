@@ -35,7 +35,8 @@ __all__ = [
     "scan_lines",
 ]
 
-# Bytes in which the schema of a file, or the header of its format, is looked for. SAMPLE_MEASURED
+# Bytes in which the schema of a file, or the header of its format, is searched. Halved, no test
+# file is read differently; doubled, one with ids 1 and 1.0 is.
 SAMPLE_BYTES = 1 << 20
 # Bytes of the longest line, and of the comments before the first line of data, that are kept in
 # memory. Binary files without zero bytes are refused here. Halved or doubled, so is that memory.
@@ -247,8 +248,8 @@ def _line_index(text, schema, scan, row):
     elif scan.time is not None:
         start = scan.time[row, 0]
     else:
-        # The places of integers are not recorded. The first lines with more than `row` edges are found
-        # by bisection; this is needed for error messages only.
+        # The places of integers are not recorded. The first lines with more than `row` edges are
+        # found by bisection; this is needed for error messages only.
         stops = np.flatnonzero(text == ord("\n")) + 1
         return bisect.bisect_right(
             stops, row, key=lambda stop: len(scan_block(text[:stop], schema, skip_bad=True).ends)

@@ -302,7 +302,7 @@ class PairSource(FileSource):
 
     def _log_pairs(self, chunk):
         if self._attributes is None:
-            kind = self._schema.kind
+            kind = self._input_schema.kind
             self._ids = TextIds() if kind == "text" else IntegerIds(kind)
             self._attributes = TextIds() if kind == "text" else IntegerIds(kind)
         before = () if chunk.text is None else (chunk.text,)
