@@ -275,7 +275,7 @@ def report_schema(source, *, quiet, dropped=None):
     dict
         The schema, for the JSON record of a command.
     """
-    schema = source.understood | (dropped or {})
+    schema = source.inferred_schema | (dropped or {})
     if not quiet:
         print_line("; ".join(_describe_schema(schema)), on_stderr=True)
     return schema

@@ -26,9 +26,13 @@ def resistance(
             rich_help_panel=OUTPUT,
         ),
     ],
-    node_pairs: Annotated[
+    pairs: Annotated[
         str | None,
-        typer.Option(metavar="PATH", help="File of two columns of node ids, instead of all edges."),
+        typer.Option(
+            "--node-pairs",
+            metavar="PATH",
+            help="File of two columns of node ids, instead of all edges.",
+        ),
     ] = None,
     method: Annotated[
         Literal["auto", "exact", "sketch"], typer.Option(help="How resistances are computed.")
@@ -80,14 +84,14 @@ def resistance(
     if bounds and not is_streamed:
         raise InputError("--bounds needs a sparsifier; give --keep 0.1 or --n-edges 100000 as well")
     source = reading.open(edges, random_state)
-    pair_files = [] if node_pairs is None else [node_pairs]
+    pair_files = [] if pairs is None else [pairs]
     check_outputs(
         {"--out": out}, [*paths_read(edges, source), *pair_files], printing=printing, force=force
     )
     graph, sparsifier = _open_graph(source, reading, keep, n_edges, random_state, printing.progress)
     ends = None
-    if node_pairs is not None:
-        ends = _read_node_pairs(node_pairs, graph if sparsifier is None else sparsifier)
+    if pairs is not None:
+        ends = _read_node_pairs(pairs, graph if sparsifier is None else sparsifier)
     result = effective_resistance(
         graph,
         None if ends is None else np.column_stack(ends),

@@ -262,10 +262,6 @@ class Batcher:
         """Count nodes 0, ..., n_nodes - 1, whether or not they have edges."""
         self.n_nodes = max(self.n_nodes, n_nodes)
 
-    def count_zero_weights(self, n_zero_weights):
-        """Count edges of weight zero that were dropped before they came here."""
-        self.n_zero_weights += n_zero_weights
-
     def add(self, nodes, weight, time=None):
         """Append edges, shape (n, 2), and yield every full batch that another edge follows."""
         nothing = np.zeros(0)

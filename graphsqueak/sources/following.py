@@ -14,13 +14,10 @@ from typing import Any
 
 from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.nodes.integer_ids import IntegerIds
-from graphsqueak.nodes.text_ids import TextIds
-from graphsqueak.sources.edge_source import Batcher, EdgeSource
+from graphsqueak.sources.edge_source import EdgeSource
 from graphsqueak.sources.files.parts import ByteStream, PathsLike
 from graphsqueak.sources.files.reading import FileSource, detect_format, read_edges
-from graphsqueak.sources.files.text import first_look, read_text
-from graphsqueak.sources.times import TimeOrder
+from graphsqueak.sources.files.text import detect_text_schema, read_text
 
 __all__ = ["follow_edges"]
 
@@ -80,52 +77,45 @@ class _FollowedFile(FileSource):
         super().__init__(parts, options, batch_size=batch_size)
         self.is_rereadable = False
         self._poll = poll
-        self._schema = None
+        self._text_schema = None
         self._line_number = 1
 
-    def settle(self):
+    def detect_schema(self):
         """Return the inferred schema, which is known after the first edges."""
-        if self._found is None:
+        if self._input_schema is None:
             raise InputError(f"no edges in {self.parts[0].name}; check that this is the right file")
-        return self._found
+        return self._input_schema
 
     def _batches(self) -> Iterator[EdgeList]:
-        order = None if self.options.time is None else TimeOrder(self.options.allowed_lateness)
-        numbering = None
-        batcher = None
+        check = self._make_chunk_check()
+        builder = None
         for lines in self._complete_lines():
             if lines:
                 opened = self._open(lines)
-                if batcher is None:
-                    is_text = opened.kind == "text" or self.options.bipartite is True
-                    numbering = TextIds() if is_text else IntegerIds(opened.kind)
-                    self._ids = numbering
-                    self.id_kind = numbering.kind
-                    batcher = Batcher(self.batch_size, numbering)
+                if builder is None:
+                    builder = self._make_builder()
                 for chunk in opened.chunks:
-                    if order is not None:
-                        order.check(chunk.time, chunk.where)
-                    yield from self._number(chunk, numbering, batcher)
-                self._count(batcher)
-            if batcher is not None:
-                yield batcher.rest()
-        if batcher is None:
+                    yield from builder.add(check(chunk))
+                self._set_counts(builder)
+            if builder is not None:
+                yield builder.rest()
+        if builder is None:
             # Raises an error that names the file.
-            self.settle()
+            self.detect_schema()
         self.fraction_read = 1.0
 
     def _open(self, lines):
         """Return these lines as an opened file, with the schema of the first lines."""
         stream = ByteStream(io.BytesIO(lines), name=self.parts[0].name)
-        if self._schema is None:
-            self._schema = first_look(stream, self.options)
-            schema = self._schema
+        if self._text_schema is None:
+            self._text_schema = detect_text_schema(stream, self.options)
+            schema = self._text_schema
         else:
-            schema = replace(self._schema, start=0, first_line=self._line_number)
+            schema = replace(self._text_schema, start=0, first_line=self._line_number)
         self._line_number += lines.count(b"\n")
         opened = read_text(stream, self.options, schema=schema)
-        if self._found is None:
-            self._note_found(opened, stream.name)
+        if self._input_schema is None:
+            self._set_input_schema(opened, stream.name)
         return opened
 
     def _complete_lines(self):
@@ -139,7 +129,7 @@ class _FollowedFile(FileSource):
         for piece in self._pieces():
             lines, newline, incomplete = (incomplete + piece).rpartition(b"\n")
             lines += newline
-            if self._schema is None:
+            if self._text_schema is None:
                 collected += lines
                 is_waiting = clock.monotonic() - last_arrival < MAX_SECONDS_WITHOUT_LINES
                 if lines:
@@ -153,7 +143,7 @@ class _FollowedFile(FileSource):
             yield lines
         # The last line may have no end.
         rest = collected + incomplete + (b"\n" if incomplete else b"")
-        if rest and (self._schema is not None or self._has_data(rest)):
+        if rest and (self._text_schema is not None or self._has_data(rest)):
             yield rest
 
     def _has_data(self, lines):
@@ -163,7 +153,7 @@ class _FollowedFile(FileSource):
         stream = ByteStream(io.BytesIO(lines), name=part.name)
         if stream.is_compressed or detect_format(stream, part, self.options) != "text":
             raise InputError(f"{part.name} is not plain text; only text files can be followed")
-        return first_look(stream, self.options) is not None
+        return detect_text_schema(stream, self.options) is not None
 
     def _pieces(self):
         """Yield bytes as they are written, empty if there are none."""

@@ -1,7 +1,7 @@
-"""Tables of any size: rows in batches from a file, and a column of predictions into one.
+"""Tables of any size in files: rows in batches, and a column of predictions that is written.
 
-.csv, .tsv and .parquet, with named columns. Compare `columnar`, for edges, and `point_files`, for
-points that are held.
+.csv, .tsv and .parquet, with named columns. For edges see `files.columnar`, for points in memory
+`neighbors.point_files`.
 """
 
 from contextlib import ExitStack, contextmanager
@@ -17,46 +17,70 @@ __all__ = ["table_batches", "table_writer"]
 
 
 def table_batches(path, size):
-    """Data frames of at most `size` rows, and what share of the file lies behind each."""
+    """Yield data frames of `size` rows, the last one smaller, each with the fraction read.
+
+    Parameters
+    ----------
+    path : Path
+    size : int
+
+    Yields
+    ------
+    frame : polars.DataFrame
+    fraction_read : float
+        Fraction of the table up to the end of the frame; NaN if the number of rows is unknown.
+    """
     import polars as pl
     import pyarrow as pa
-    import pyarrow.csv
 
     refuse_lakehouse(path)
     if not path.is_file():
         raise InputError(f"{path} is not a file; give a table as .csv, .tsv or .parquet")
-    form = path.suffix.lower()
     try:
-        with ExitStack() as opened:
-            if form in (".parquet", ".pq"):
-                file = opened.enter_context(open_parquet(path))
-                check_parquet_pages(file, path, path.stat().st_size)
-                total = max(file.metadata.num_rows, 1)
-                parts = file.iter_batches(batch_size=size)
-            elif form in (".csv", ".tsv"):
-                parse = pyarrow.csv.ParseOptions(delimiter="\t" if form == ".tsv" else ",")
-                text = opened.enter_context(path.open("rb"))
-                parts, total = pyarrow.csv.open_csv(text, parse_options=parse), None
-            else:
-                raise InputError(f"{path.name!r} does not end in .csv, .tsv or .parquet")
-            done, left = 0, None
-            for part in parts:
-                frame = pl.from_arrow(pa.table(part) if isinstance(part, dict) else part)
-                left = frame if left is None else pl.concat([left, frame])
-                while len(left) >= size:
-                    done += size
-                    yield left[:size], done / total if total else float("nan")
-                    left = left[size:]
-            if left is not None and len(left):
-                yield left, 1.0
+        with _open_batches(path, size) as (batches, n_rows):
+            n_read = 0
+            rest = None
+            for batch in batches:
+                frame = pl.from_arrow(pa.Table.from_batches([batch]))
+                rest = frame if rest is None else pl.concat([rest, frame])
+                while len(rest) >= size:
+                    n_read += size
+                    yield rest[:size], n_read / n_rows
+                    rest = rest[size:]
+            if rest is not None and len(rest):
+                yield rest, 1.0
     except (pa.ArrowException, OSError, pl.exceptions.PolarsError) as error:
         reason = str(error).splitlines()[0]
         raise InputError(f"{path} cannot be read: {reason}; it may be damaged") from None
 
 
 @contextmanager
+def _open_batches(path, size):
+    """Yield record batches of any length, and the number of rows, NaN if unknown."""
+    import pyarrow.csv
+
+    suffix = path.suffix.lower()
+    if suffix in (".parquet", ".pq"):
+        with open_parquet(path) as file:
+            check_parquet_pages(file, path, path.stat().st_size)
+            yield file.iter_batches(batch_size=size), max(file.metadata.num_rows, 1)
+    elif suffix in (".csv", ".tsv"):
+        options = pyarrow.csv.ParseOptions(delimiter="\t" if suffix == ".tsv" else ",")
+        with path.open("rb") as text:
+            yield pyarrow.csv.open_csv(text, parse_options=options), float("nan")
+    else:
+        raise InputError(f"{path.name!r} does not end in .csv, .tsv or .parquet")
+
+
+@contextmanager
 def table_writer(path):
-    """A function that appends predictions to a table, which is there at the end, or not at all."""
+    """Yield a function that appends predictions to a table, which appears whole or not at all.
+
+    Parameters
+    ----------
+    path : str or Path
+        .csv or .tsv, also compressed, or .parquet.
+    """
     import pyarrow as pa
     import pyarrow.csv
     import pyarrow.parquet
@@ -65,18 +89,20 @@ def table_writer(path):
     if form not in ("csv", "tsv", "parquet"):
         raise InputError(f"{path}: predictions are written as .csv, .tsv or .parquet")
     with atomic_file(path, compression) as file, ExitStack() as stack:
-        opened = []
+        writer = None
 
         def write(values):
+            nonlocal writer
             table = pa.table({"prediction": pa.array(values.tolist())})
-            if not opened:
+            if writer is None:
+                # The type of the predictions is known from the first ones.
                 if form == "parquet":
-                    made = pyarrow.parquet.ParquetWriter(
+                    writer = pyarrow.parquet.ParquetWriter(
                         file, table.schema, write_page_checksum=True
                     )
                 else:
-                    made = pyarrow.csv.CSVWriter(file, table.schema)
-                opened.append(stack.enter_context(made))
-            opened[0].write_table(table)
+                    writer = pyarrow.csv.CSVWriter(file, table.schema)
+                stack.enter_context(writer)
+            writer.write_table(table)
 
         yield write

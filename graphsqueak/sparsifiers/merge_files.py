@@ -66,7 +66,7 @@ def merge_edge_files(
     -------
     MergedFiles
     """
-    parts = [part for path in paths for part in find_parts(path)]
+    parts = [part for path in paths for part in find_parts(path)[0]]
     if not all(part.path or part.remote for part in parts):
         raise InputError("a pipe cannot be merged; save it to a file first")
     files = [part.path or part.remote.address for part in parts]

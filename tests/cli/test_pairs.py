@@ -54,7 +54,7 @@ def test_resistances_between_entities(folder, capsys):
     (folder / "between.csv").write_text("acc0,acc2\n")
     read = ["pairs.csv", "--project", "--clique-degree", "2", "-o", "r.csv", "--rtol", "1e-8"]
     assert run(["resistance", *read, "--columns", "account,device"]) == 2
-    assert "never built" in capsys.readouterr().err
+    assert "give the pairs of nodes to measure between (--node-pairs)" in capsys.readouterr().err
     said(
         capsys,
         "resistance",

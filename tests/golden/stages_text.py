@@ -98,7 +98,7 @@ def read_schema(content, options):
             edges = source.to_edge_list() if "time" not in options else batches[0]
             record["edges"] = edges_in_words(edges)
             record["inferred"] = rounded(
-                {key: value for key, value in source.understood.items() if key != "name"}
+                {key: value for key, value in source.inferred_schema.items() if key != "name"}
             )
         except InputError as error:
             record["error"] = str(error)
@@ -118,7 +118,7 @@ def read_parts(path, **options):
     try:
         source = gs.read_edges(path, **options)
         edges = edges_in_words(source.to_edge_list())
-        return {"edges": edges, "inferred": rounded(source.understood)}
+        return {"edges": edges, "inferred": rounded(source.inferred_schema)}
     except InputError as error:
         return {"error": str(error)}
 

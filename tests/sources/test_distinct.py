@@ -25,8 +25,8 @@ def test_once_keeps_the_first_of_each_pair(tmp_path, batch_size):
         assert {frozenset((int(u), int(v))): w - 0.5 for u, v, w in ends} == first
         assert graph.n_edges == source.n_edges_read == len(first)
         assert source.n_self_loops == sum(u == v for u, v, _ in rows)
-    assert source.understood["duplicates"] == "once"
-    assert source.understood["repeated"] == 1 - len(first) / sum(u != v for u, v, _ in rows)
+    assert source.inferred_schema["duplicates"] == "once"
+    assert source.inferred_schema["repeated"] == 1 - len(first) / sum(u != v for u, v, _ in rows)
 
 
 def test_parts_of_a_file_cannot_know_of_each_other(tmp_path):

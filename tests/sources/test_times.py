@@ -47,7 +47,7 @@ def test_every_way_to_write_times(written, read, form, tmp_path):
     assert [batch.n_edges for batch in batches] == [2, 1]
     np.testing.assert_allclose(np.concatenate([batch.time for batch in batches]), read, rtol=1e-15)
     np.testing.assert_array_equal(np.concatenate([batch.weight for batch in batches]), weight)
-    assert source.understood["times"] == ("column 3" if form == "numbers" else "ts")
+    assert source.inferred_schema["times"] == ("column 3" if form == "numbers" else "ts")
 
 
 def test_columns_of_parquet_that_hold_dates(tmp_path):
@@ -75,7 +75,7 @@ def test_loops_are_dropped_with_their_times():
 
 def test_bad_times_have_a_line_or_are_skipped(tmp_path):
     text = b"# events\na b 1\nb c soon\nc d 3\n\nd e nan\n"
-    with pytest.raises(InputError, match=r"line 3: 'soon' is no time"):
+    with pytest.raises(InputError, match=r"line 3: 'soon' is not a time"):
         times(text, time=2)
     source = read_edges(io.BytesIO(text), time=2, on_bad_line="skip")
     (batch,) = source

@@ -1,9 +1,13 @@
 """What Matrix Market and METIS files share: nodes 1, ..., n and a symmetric adjacency matrix.
 
-Whether a matrix that streams past is symmetric is told in constant memory. With r(i, j)
-pseudo-random in [-1, 1], the sum over entries of a_ij * (r(i, j) - r(j, i)) is zero if A is
-symmetric, and otherwise zero with probability zero over the choice of r: each a_ij - a_ji enters
-with its own random factor. Rounding is told apart by the size of the terms.
+The symmetry of a matrix is checked in one pass and constant memory. Let r(i, j) be pseudo-random in
+[-1, 1]. The sum over all entries
+
+    sum_ij a_ij (r(i, j) - r(j, i))
+
+is zero if A is symmetric. Otherwise it is zero with probability zero over the choice of r, since
+each difference a_ij - a_ji has its own random factor. The sum is compared with the sum of the
+absolute terms, to allow for rounding.
 """
 
 import numpy as np
@@ -16,7 +20,7 @@ __all__ = ["SymmetryCheck", "numbers_from_one"]
 
 
 class SymmetryCheck:
-    """Collect entries with `add`; `holds` is the verdict.
+    """Test whether a matrix is symmetric, from its entries in any order.
 
     Examples
     --------
@@ -33,19 +37,19 @@ class SymmetryCheck:
         self._sum = self._scale = 0.0
 
     def add(self, entries, values):
-        """Take values[k] at entries[k] = (row, column)."""
+        """Add the values a_ij at entries (i, j)."""
         change, scale = _sums(entries, values)
         self._sum += change
         self._scale += scale
 
     @property
     def holds(self):
-        """Whether the entries so far are a symmetric matrix."""
+        """Whether the entries so far are those of a symmetric matrix."""
         return bool(abs(self._sum) <= 1e-12 * self._scale)
 
 
 def numbers_from_one(edges):
-    """The number 1, ..., n of each node: its id where the ids are these numbers, else one more.
+    """Return the number of each node: its id if the ids are 1, ..., n, else 1 more than the id.
 
     >>> from graphsqueak.graph import EdgeList
     >>> numbers_from_one(EdgeList(tail=[0], head=[1], ids=[2, 1]))

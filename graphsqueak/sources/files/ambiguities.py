@@ -1,10 +1,10 @@
 """Rules that refuse a table of edges which can be read in two ways.
 
-A wrong guess gives a graph that looks right. So each rule looks for one ambiguity in the first
-lines of a table and returns an InputError that quotes what was found and names the argument that
-decides. The first rule that applies is raised (`refuse_ambiguities`).
+A wrong guess would give a graph that looks right. So each rule looks for one ambiguity in the first
+lines of a table, and returns an InputError that quotes the lines and names the argument that
+decides. The error of the first rule that applies is raised (`refuse_ambiguities`).
 
-There are three lists, by what is known when they are applied:
+There are three lists of rules, by what is known when they are applied:
 
 `RULES_FOR_ENDS`
     The names of the columns do not show source and target: there are too many columns, one of the
@@ -13,7 +13,7 @@ There are three lists, by what is known when they are applied:
     Three columns without names: dates, an index, times or texts where an edge and its weight are
     expected.
 `RULES_FOR_LINES`
-    The columns are chosen: times as weights, a first line of names that occur nowhere else, ids 1
+    The columns are chosen: times as weights, a first line of names that do not occur below, ids 1
     and 1.0 among texts, and two kinds of nodes numbered alike, so that user 51 and item 51 would
     become one node.
 """
@@ -58,12 +58,13 @@ __all__ = [
 ]
 
 # Lines from which a pattern in all of them is evidence: two short lines may agree by chance.
+# With 2 or 6, golden text files are read differently.
 MIN_LINES_FOR_PATTERN = 3
 # The same if another explanation is likely: edges of a path are numbered 1, 2, 3, ..., and each
-# name occurs once in a short list.
+# name occurs once in a short list. With 4, a golden text file is read differently, with 16 none.
 _MIN_LINES_FOR_LIKELY_PATTERN = 8
-# Fraction of lines below an unknown header whose names both occur nowhere else: in a graph a few
-# edges are components of their own.
+# Fraction of lines below an unknown header whose names both occur only there: in a graph, a few
+# edges are components of their own. Halved or doubled, no test file is read differently.
 _MAX_FRACTION_OF_SINGLE_EDGES = 0.01
 
 _DECIMAL_COMMA = re.compile(rb"[+-]?\d+,\d+")
@@ -84,7 +85,7 @@ def refuse_ambiguities(rules: Iterable[Callable[[Any], InputError | None]], evid
 
 @dataclass(frozen=True)
 class PossibleEnds:
-    """Columns among which source and target are looked for, if their names do not show them.
+    """Columns that can be source and target, if their names do not show which are.
 
     `candidates` are all columns except an index, empty ones and the chosen column of times.
     """
@@ -96,7 +97,7 @@ class PossibleEnds:
 
 
 def columns_error(problem, columns):
-    """The error about columns that can be read in two ways, with a suggestion."""
+    """Return the error about columns that can be read in two ways, with a suggestion."""
     listed = f" ({', '.join(columns.names)})" if columns.names else ""
     return InputError(
         f"{len(columns.contents)} columns{listed}, and {problem}; ",
@@ -271,7 +272,7 @@ class SampledLines:
 
 
 def times_error(values):
-    """The error about a column of weights that looks like times; None if it does not."""
+    """Return the error about weights that look like times; None if they do not."""
     unit = time_unit(values) if len(values) else None
     if unit is None:
         return None
@@ -295,7 +296,7 @@ def _weights_look_like_times(lines):
 
 
 def _first_line_is_unlike_others(lines):
-    """Both names in the first line occur nowhere else, as in a header of unknown words."""
+    """Both names in the first line do not occur below, as in a header of unknown words."""
     is_asked = lines.options.header == "auto" and not lines.schema.is_named
     if not is_asked or not lines.has_text_ids:
         return None
@@ -351,7 +352,7 @@ def _comment_declares_two_kinds(lines):
 
 
 def two_entities_error(names):
-    """The error about numbered columns that are named like two kinds of things, or None."""
+    """Return the error about numbered columns named after two kinds of entities, or None."""
     if not name_two_entities(names):
         return None
     return InputError(

@@ -1,4 +1,4 @@
-"""What the names of columns mean: ends of edges, weights, distances, times, row numbers, entities.
+"""Infer from the name of a column what it holds: ends of edges, weights, distances, times, ...
 
 The lists are the names that edge files and tables of public collections use (SNAP, KONECT, Gephi,
 neo4j, pandas, R) and common words for entities and measurements.
@@ -20,83 +20,65 @@ __all__ = [
     "name_words",
 ]
 
-_NAMES_OF_ENDS = [
-    ("source", "target"),
-    ("source", "destination"),
-    ("source", "dest"),
-    ("src", "dst"),
-    ("src", "dest"),
-    ("from", "to"),
-    ("fromnodeid", "tonodeid"),
-    ("fromnode", "tonode"),
-    ("sourceid", "targetid"),
-    ("srcid", "dstid"),
-    ("sourcenode", "targetnode"),
-    ("u", "v"),
-    ("i", "j"),
-    ("node1", "node2"),
-    ("id1", "id2"),
-    ("tail", "head"),
-    ("start", "end"),
-    ("row", "col"),
-    ("row", "column"),
-]
-_WEIGHTS = {"weight", "weights", "w", "value", "similarity", "strength", "affinity", "conductance"}
-_ROW_NUMBERS = {
-    *("id", "index", "idx", "row", "row id", "rowid", "no", "nr", "number", "line", "key", "uuid"),
-    *("edge", "edge id", "edgeid", "unnamed 0", ""),
-}
-_DISTANCES = {"distance", "dist", "cost", "length", "time", "duration", "rank"}
-_QUANTITIES = _DISTANCES | {
-    *("weight", "weights", "w", "value", "amount", "price", "count", "total", "sum", "quantity"),
-    *("qty", "rating", "score", "strength", "similarity", "affinity", "conductance", "frequency"),
-    *("freq", "hits", "percent", "share", "probability", "confidence", "sign", "km", "miles"),
-    *("minutes", "seconds", "hours"),
-}
-_TIMES = {"date", "datetime", "timestamp", "ts", "time", "since", "epoch"}
-_COUNTERPARTS = [
-    ("from", "to"),
-    ("source", "target"),
-    ("source", "destination"),
-    ("source", "dest"),
-    ("src", "dst"),
-    ("src", "dest"),
-    ("start", "end"),
-    ("origin", "destination"),
-    ("orig", "dest"),
-    ("sender", "receiver"),
-    ("sender", "recipient"),
-    ("payer", "payee"),
-    ("buyer", "seller"),
-    ("caller", "callee"),
-    ("follower", "followee"),
-]
-_NUMBERED_COUNTERPARTS = [("1", "2"), ("a", "b")]
 
-_ACTORS = """user customer client buyer member person people author actor artist reader reviewer
+def _words(text):
+    return set(text.split())
+
+
+def _pairs(text):
+    return [tuple(pair.split("-")) for pair in text.split()]
+
+
+# Names of source and target, without spaces and underscores.
+_NAMES_OF_ENDS = _pairs(
+    """source-target source-destination source-dest src-dst src-dest from-to fromnodeid-tonodeid
+    fromnode-tonode sourceid-targetid srcid-dstid sourcenode-targetnode u-v i-j node1-node2 id1-id2
+    tail-head start-end row-col row-column"""
+)
+# Words in which the names of source and target differ: from_station and to_station.
+_COUNTERPARTS = _pairs(
+    """from-to source-target source-destination source-dest src-dst src-dest start-end
+    origin-destination orig-dest sender-receiver sender-recipient payer-payee buyer-seller
+    caller-callee follower-followee"""
+)
+# The same, if the names are known to be a header: user1 and user2 can also be nodes.
+_NUMBERED_COUNTERPARTS = _pairs("1-2 a-b")
+_WEIGHTS = _words("weight weights w value similarity strength affinity conductance")
+_ROW_NUMBERS = _words("id index idx row rowid no nr number line key uuid edge edgeid") | {
+    *("row id", "edge id", "unnamed 0", ""),
+}
+_DISTANCES = _words("distance dist cost length time duration rank")
+_QUANTITIES = _DISTANCES | _words(
+    """weight weights w value amount price count total sum quantity qty rating score strength
+    similarity affinity conductance frequency freq hits percent share probability confidence sign
+    km miles minutes seconds hours"""
+)
+_TIMES = _words("date datetime timestamp ts time since epoch")
+
+_ACTORS = _words(
+    """user customer client buyer member person people author actor artist reader reviewer
     voter visitor viewer player student teacher employee director writer editor patient donor
     investor account subscriber sender playerid researcher scientist inventor politician"""
-_THINGS = """item product movie film book song track album article paper publication patent page
+)
+_THINGS = _words(
+    """item product movie film book song track album article paper publication patent page
     website url domain tag keyword term word group team club community event venue conference
     journal project repo repository package company organization organisation institution
     city country place restaurant hotel business shop store course class subreddit topic category
     genre gene protein disease drug symptom document doc post thread question answer comment order
     transaction session query ad advertisement game show episode recipe ingredient"""
-_ROLE_WORDS = """source target src dst from to head tail node edge vertex id name label weight w
+)
+_ROLE_WORDS = _words(
+    """source target src dst from to head tail node edge vertex id name label weight w
     value parent child follower followee friend sender receiver recipient caller callee citing cited
     origin destination start end first second left right row col column"""
-
-
-def _words(*lists):
-    return {word for words in lists for word in words.split()}
-
-
-_ENTITIES = _words(_ACTORS, _THINGS)
-_KNOWN_WORDS = _ENTITIES | _words(_ROLE_WORDS)
+)
+_ENTITIES = _ACTORS | _THINGS
+_KNOWN_WORDS = _ENTITIES | _ROLE_WORDS
 
 
 def find_ends(names):
-    """Find the columns of source and target by their names; None if the names do not show them.
+    """Return the positions of source and target; None if the names do not show them.
 
     >>> find_ends(["From Node Id", "ToNodeId"]), find_ends(["ann", "bob"])
     ((0, 1), None)
@@ -109,7 +91,7 @@ def find_ends(names):
 
 
 def are_known_names(names):
-    """Whether all of `names`, two or more, are words that people put above columns.
+    """Whether all of `names`, two or more, are common names of columns.
 
     >>> are_known_names(["user_id", "movieId"]), are_known_names(["ann", "bob"])
     (True, False)
@@ -129,7 +111,7 @@ def name_two_entities(names):
 
 
 def name_words(name):
-    """The words of a column name, in lower case.
+    """Return the words of a column name, in lower case.
 
     >>> name_words("avgCost"), name_words("distance_km"), name_words("GPSTime2")
     (['avg', 'cost'], ['distance', 'km'], ['gps', 'time', '2'])
@@ -181,14 +163,14 @@ def is_index_name(name, column):
 
 
 def find_counterparts(names, *, among=None, is_header=False):
-    """The two columns whose names differ in one pair of words; None if they are more or fewer.
+    """Return the two columns whose names differ in one pair of words; None if not exactly two do.
 
     Parameters
     ----------
     names : list of str
         Names of all columns.
     among : list of int, optional
-        Columns to look at; default: all.
+        Columns to compare. Default: all.
     is_header : bool
         Whether `names` are known to be a header. Names of nodes can be such a pair as well if they
         end in 1 and 2, or in a and b, or are single words.
@@ -216,7 +198,7 @@ def find_counterparts(names, *, among=None, is_header=False):
 
 
 def _differing_words(source, target):
-    """The words in which two names of equally many words differ; None unless it is one of each."""
+    """Return the pair of words in which two names differ; None if they differ in more."""
     if len(source) != len(target):
         return None
     different = [pair for pair in zip(source, target, strict=True) if pair[0] != pair[1]]
@@ -224,7 +206,7 @@ def _differing_words(source, target):
 
 
 def _stem(name):
-    """user_id, UserID, users and user are one word."""
+    """Return the common form of user_id, UserID, users and user."""
     plain = "".join(filter(str.isalpha, name.lower()))
     for ending in ("ids", "id"):
         if plain.endswith(ending) and len(plain) > len(ending) + 1:

@@ -1,8 +1,9 @@
 """Choose the columns of source, target, weight and time in a table of edges.
 
-Columns are chosen by the user, by their names, or by position: the first two and, as weight, the
-third. Four or more columns without names, or a third one that is not named as a weight, must be
-chosen. A first column without a name under a header is an index and skipped.
+Columns are chosen by the user, by their names, or by position: the first two are source and target,
+and the third is the weight. If there are four or more columns without names, or a third one that is
+not named as a weight, the user must choose. A first column without a name under a header is an
+index, which is skipped.
 """
 
 from graphsqueak.errors import InputError, Parameter
@@ -34,7 +35,7 @@ def choose_columns(
     weights_are=None,
     contents=None,
 ):
-    """Give each column its role.
+    """Return the role of each column.
 
     Parameters
     ----------
@@ -51,7 +52,7 @@ def choose_columns(
     weights_are : {"similarity", "distance"}, optional
         "distance" requires a weight, which may be called distance, cost or the like.
     contents : list of Content, optional
-        What each column holds, if that is known.
+        What each column holds, if known.
 
     Returns
     -------
@@ -106,7 +107,7 @@ def choose_columns(
 
 
 def _infer_columns(names, contents, time_column, weighted, weights_are):
-    """Source, target and perhaps weight, by name or by position."""
+    """Return source, target and perhaps weight, by name or by position."""
     n_columns = len(contents)
     others = [column for column in range(n_columns) if column != time_column]
     if len(others) < 2:
@@ -142,7 +143,7 @@ def _infer_columns(names, contents, time_column, weighted, weights_are):
 
 
 def _weight_column(others, names, weighted, weights_are):
-    """The first column that is named as a weight; None if there is none."""
+    """Return the first column that is named as a weight; None if there is none."""
     if names is None:
         return others[0]
     named = [column for column in others if is_weight_name(names[column])]
@@ -154,6 +155,7 @@ def _weight_column(others, names, weighted, weights_are):
 
 
 def _positions(columns, n_columns, names):
+    """Return the positions of the columns that the user has chosen."""
     columns = [columns] if isinstance(columns, str | int) else list(columns)
     if len(columns) not in (2, 3):
         raise InputError(
@@ -166,7 +168,7 @@ def _positions(columns, n_columns, names):
 
 
 def _position(column, n_columns, names, option):
-    """The position from 0 of a column that an option names."""
+    """Return the position of the column that an option names, by name or by position."""
     if isinstance(column, str) and (names is None or column not in names):
         listed = f" ({', '.join(names)})" if names else ""
         raise InputError(f"there is no column named {column!r}{listed}; see ", Parameter(option))

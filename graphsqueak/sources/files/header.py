@@ -1,9 +1,9 @@
 """Rules that decide whether the first line of a text file names the columns.
 
-The rules of `HEADER_RULES` are asked in order. Each returns True (a header), False (an edge) or
-None (no evidence); the first answer counts, and without one the line is an edge. A first line that
-may be both is an error. A first line of two integers is an edge here; if it fits as a count of
-nodes and lines, reading to the end of the file raises an error.
+The rules of `HEADER_RULES` are applied in order. Each returns True (a header), False (an edge) or
+None (no evidence). The first result that is not None decides; without one the line is an edge. A
+first line that may be both is an error. A first line of two integers is an edge here; if it can
+also be the number of nodes and of lines, reading to the end of the file raises an error.
 """
 
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ _MISSING = (b"", b"na", b"n/a", b"nan", b"null", b"none", b"-", b"?")
 class FirstLine:
     """The fields of the first line and of the sampled lines below it.
 
-    `chosen` are the columns that the user, or an earlier file of the stream, has named.
+    `chosen` are the columns that the user, or an earlier file of the same input, has named.
     """
 
     fields: list[bytes]
@@ -52,8 +52,8 @@ def has_header(first: FirstLine) -> bool:
     >>> has_header(FirstLine([b"ann", b"bob"], below=[[b"bob", b"cy"]]))
     False
     """
-    answers = (rule(first) for rule in HEADER_RULES)
-    return next((answer for answer in answers if answer is not None), False)
+    decisions = (rule(first) for rule in HEADER_RULES)
+    return next((decision for decision in decisions if decision is not None), False)
 
 
 def lacks_name_of_row_names(fields):
@@ -103,14 +103,14 @@ def _stands_above_numbers(first):
 
 
 def _stands_above_ids_with_digits(first):
-    """No digit in the first line, and digits in all ids below, such as u17."""
+    """No digit is in the first line, and all ids below have digits, such as u17."""
     if len(first.below) < MIN_LINES_FOR_PATTERN or any(map(_has_digit, first.fields[:2])):
         return None
     return True if _all_ends(first.below, _has_digit) else None
 
 
 def _numbers_the_columns(first):
-    """0, 1, 2, ... as pandas writes the names of unnamed columns."""
+    """The names are 0, 1, 2, ..., as pandas writes those of unnamed columns."""
     is_count = first.fields == [b"%d" % k for k in range(len(first.fields))]
     if len(first.below) < MIN_LINES_FOR_PATTERN or not is_count:
         return None
@@ -118,7 +118,7 @@ def _numbers_the_columns(first):
 
 
 def _may_be_edge(first):
-    """Two columns of texts, uneven lines, or a line with a number or without its weight."""
+    """There are two columns of texts, uneven lines, or a number or a missing value in the line."""
     n_columns = len(first.fields)
     if n_columns < 3 or any(len(row) != n_columns for row in first.below):
         return False

@@ -1,8 +1,8 @@
 """Tables of Delta Lake, Apache Iceberg and Apache Hudi, which are refused.
 
-Such a table is a folder of Parquet files with a log beside them. The log lists the files of the
-current snapshot. Files of deleted and rewritten rows stay in the folder, so that all Parquet files
-together hold rows that the table no longer has.
+Such a table is a folder of Parquet files and a log, which lists the files of the current snapshot.
+Files of deleted and rewritten rows stay in the folder, so reading all Parquet files would give rows
+that the table no longer has.
 """
 
 import glob
@@ -17,7 +17,7 @@ __all__ = ["refuse_lakehouse"]
 
 
 class _TableFormat(NamedTuple):
-    """A table format: the folder of its log, what to look for there, and how to export a table."""
+    """A table format: the folder and files of its log, and the code that exports a table."""
 
     name: str
     log_folder: str
@@ -58,7 +58,8 @@ def refuse_lakehouse(path: str | os.PathLike) -> None:
     """
     is_address = is_remote(path)
     if is_address and str(path).lower().startswith(("http://", "https://")):
-        return  # web servers do not list folders
+        # Web servers do not list folders.
+        return
     for table_format in _FORMATS:
         find_log = _find_remote_log if is_address else _find_log
         log = find_log(str(path), table_format)
@@ -74,14 +75,14 @@ def refuse_lakehouse(path: str | os.PathLike) -> None:
 
 
 def _find_log(path, table_format):
-    """The log of a table at, below or above a path on disk; None if there is none."""
+    """Return the log of a table at, below or above a path on disk; None if there is none."""
     expanded = local_path(path)
     if expanded.exists():
-        # A link leads to the folder where the file really is.
+        # The target of a link can be in a table.
         pattern = glob.escape(os.path.realpath(expanded))
     else:
         pattern = os.path.abspath(expanded)
-    # A log folder without files is a table all the same.
+    # A log folder without files marks a table as well.
     log_files = "" if table_format.log_files == "*" else table_format.log_files
     for wanted in _places(pattern, f"{table_format.log_folder}/{log_files}"):
         for found in glob.iglob(wanted, recursive=True):
@@ -90,7 +91,7 @@ def _find_log(path, table_format):
 
 
 def _find_remote_log(address, table_format):
-    """The same at an address, where folders are parts of names of files."""
+    """Return the log at an address, where folders are only parts of the names of files."""
     for wanted in _places(address, f"{table_format.log_folder}/{table_format.log_files}"):
         found = matching_files(wanted)
         if found:
@@ -99,7 +100,7 @@ def _find_remote_log(address, table_format):
 
 
 def _places(path, log):
-    """Patterns of where a log can be: in the folders above a path, and at or below it.
+    """Return patterns of the places of a log: in the folders above a path, and at or below it.
 
     >>> _places("/data/edges.parquet", "_delta_log/")
     ['/data/_delta_log/', '/_delta_log/', '/data/edges.parquet/**/_delta_log/']

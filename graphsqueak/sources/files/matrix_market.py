@@ -6,46 +6,48 @@ half; one that is not symmetric is an error. Entries on the diagonal are self-lo
 are symmetric.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from graphsqueak.errors import InputError, Parameter
 from graphsqueak.sources.edge_source import BYTES_PER_NODE, Chunk, Opened
 from graphsqueak.sources.files.adjacency import SymmetryCheck, numbers_from_one
 from graphsqueak.sources.files.schema import TextSchema
-from graphsqueak.sources.files.text import row_start, scan_lines
+from graphsqueak.sources.files.text import SAMPLE_BYTES, scan_lines
 from graphsqueak.system.expansion import check_announced
 
 __all__ = ["MATRIX_MARKET", "read_matrix_market", "write_matrix_market"]
 
 MATRIX_MARKET = b"%%MatrixMarket"
-_PREAMBLE = 1 << 20
 
 
 def read_matrix_market(stream, options):
     """Read a Matrix Market stream; see `read_text` for what is returned."""
-    banner, size, start, first_line = _preamble(stream)
-    has_values, is_general = _parse_banner(banner, stream.name)
-    n_nodes, n_entries = _parse_size(size, stream.name, first_line - 1)
-    place = f"{stream.name}, line {first_line - 1}: a graph of {n_nodes} nodes"
-    check_announced(place, stream.n_stored, BYTES_PER_NODE * n_nodes)
-    roles = ("source", "target", "weight") if has_values else ("source", "target")
-    schema = TextSchema(
-        "",
-        roles,
-        "int64",
-        False,
-        ("%",),
-        start,
-        first_line,
-        are_distances=options.weights_are == "distance",
-    )
-    if options.weights_are == "distance" and not has_values:
+    header = _read_header(stream)
+    place = f"{stream.name}, line {header.line_number}: a graph of {header.n_nodes} nodes"
+    check_announced(place, stream.n_stored, BYTES_PER_NODE * header.n_nodes)
+    are_distances = options.weights_are == "distance"
+    if are_distances and not header.has_values:
         raise InputError(
             f"{stream.name} is a pattern without values; leave ", Parameter("weights_are"), " out"
         )
-    chunks = _chunks(stream, schema, options, n_nodes, n_entries, is_general)
-    columns = ("row", "column", "value")[: 2 + has_values]
-    return Opened("int64", has_values or is_general, chunks, columns)
+    schema = TextSchema(
+        separator="",
+        roles=("source", "target", "weight")[: 2 + header.has_values],
+        kind="int64",
+        canonical=False,
+        comments=("%",),
+        start=header.n_bytes,
+        first_line=header.line_number + 1,
+        are_distances=are_distances,
+    )
+    return Opened(
+        "int64",
+        header.has_values or header.is_general,
+        _chunks(stream, header, schema, options),
+        ("row", "column", "value")[: 2 + header.has_values],
+    )
 
 
 def write_matrix_market(file, edges, *, with_weights):
@@ -63,7 +65,8 @@ def write_matrix_market(file, edges, *, with_weights):
     import polars as pl
 
     number = numbers_from_one(edges)
-    tail, head = number[edges.tail], number[edges.head]
+    tail = number[edges.tail]
+    head = number[edges.head]
     field = "real" if with_weights else "pattern"
     file.write(f"%%MatrixMarket matrix coordinate {field} symmetric\n".encode())
     file.write(f"{edges.n_nodes} {edges.n_nodes} {edges.n_edges}\n".encode())
@@ -73,34 +76,50 @@ def write_matrix_market(file, edges, *, with_weights):
     file.write(pl.DataFrame(columns).write_csv(include_header=False, separator=" ").encode())
 
 
-def _chunks(stream, schema, options, n_nodes, n_entries, is_general):
+class _Header(NamedTuple):
+    """The banner and the size line."""
+
+    has_values: bool
+    is_general: bool
+    n_nodes: int
+    n_entries: int
+    # Number of the size line.
+    line_number: int
+    # Bytes up to the end of the size line.
+    n_bytes: int
+
+
+def _chunks(stream, header, schema, options):
+    n_nodes = header.n_nodes
     check = SymmetryCheck()
     n_read = 0
-    yield Chunk(np.zeros((0, 2), np.int64), _weight(None, 0, is_general), nodes=_range(n_nodes))
+    # Isolated nodes are numbered as well.
+    nodes = np.arange(1, n_nodes + 1)
+    yield Chunk(np.zeros((0, 2), np.int64), _weight(None, 0, header.is_general), nodes=nodes)
     for block in scan_lines(stream, schema, options):
-        ends, weight = block.scan.ends, block.scan.weight
-        outside = (ends < 1) | (ends > n_nodes)
-        if outside.any():
-            row = int(np.argmax(outside.any(axis=1)))
-            text = block.text.tobytes()
-            line = block.line_number + text.count(b"\n", 0, row_start(text, row, schema))
+        ends = block.scan.ends
+        weight = block.scan.weight
+        is_outside = ((ends < 1) | (ends > n_nodes)).any(axis=1)
+        if is_outside.any():
+            row = int(np.argmax(is_outside))
             raise InputError(
-                f"{stream.name}, line {line}: entry ({ends[row, 0]}, {ends[row, 1]}) lies outside "
-                f"the {n_nodes} x {n_nodes} matrix of the size line; correct one of them"
+                f"{stream.name}, line {block.line_of(row)}: entry ({ends[row, 0]}, {ends[row, 1]}) "
+                f"lies outside the {n_nodes} x {n_nodes} matrix of the size line; correct one of "
+                "them"
             )
         n_read += len(ends) + block.scan.n_bad
-        if is_general:
+        if header.is_general:
             check.add(ends, np.ones(len(ends)) if weight is None else weight)
         yield Chunk(
             ends,
-            _weight(weight, len(ends), is_general),
+            _weight(weight, len(ends), header.is_general),
             n_bad_lines=block.scan.n_bad,
             fraction_read=block.fraction_read,
         )
-    if n_read != n_entries:
+    if n_read != header.n_entries:
         raise InputError(
-            f"{stream.name} has {n_read} entries, its size line says {n_entries}; the file is "
-            "truncated or the line wrong"
+            f"{stream.name} has {n_read} entries, its size line says {header.n_entries}; the file "
+            "is truncated or the line wrong"
         )
     if not check.holds:
         raise InputError(
@@ -116,34 +135,36 @@ def _chunks(stream, schema, options, n_nodes, n_entries, is_general):
 
 
 def _weight(weight, size, is_general):
+    """Return the weights of edges; in a general matrix, each entry is half an edge."""
     if not is_general:
         return weight
     return np.full(size, 0.5) if weight is None else weight / 2
 
 
-def _range(n_nodes):
-    return np.arange(1, n_nodes + 1)
-
-
-def _preamble(stream):
-    """Banner, size line, and where the entries begin: offset and line number."""
-    sample = stream.peek(_PREAMBLE)
-    offset, banner = 0, None
+def _read_header(stream):
+    """Read the banner, and the size line below its comments."""
+    sample = stream.peek(SAMPLE_BYTES)
+    offset = 0
+    banner = None
     for number, line in enumerate(sample.split(b"\n"), start=1):
         offset += len(line) + 1
         text = line.strip()
         if banner is None:
             banner = text
         elif text and not text.startswith(b"%"):
-            return banner, text, offset, number + 1
+            has_values, is_general = _parse_banner(banner, stream.name)
+            n_nodes, n_entries = _parse_size(text, stream.name, number)
+            return _Header(has_values, is_general, n_nodes, n_entries, number, offset)
     raise InputError(f"{stream.name} has no size line after its banner; it is truncated")
 
 
 def _parse_banner(banner, name):
+    """Return whether the entries have values, and whether both directions of an edge are listed."""
     words = banner.decode("latin-1").lower().split()[1:]
     remedy = "convert it, e.g. scipy.io.mmwrite(path, scipy.sparse.coo_array(A))"
     if len(words) != 4 or words[0] != "matrix":
-        raise InputError(f"{name}, line 1: {banner.decode('latin-1')!r} is no banner of a matrix")
+        shown = banner.decode("latin-1")
+        raise InputError(f"{name}, line 1: {shown!r} is not the banner of a matrix")
     _, layout, field, symmetry = words
     if layout != "coordinate":
         raise InputError(f"{name} is a dense ({layout}) Matrix Market file; {remedy}")
@@ -155,6 +176,7 @@ def _parse_banner(banner, name):
 
 
 def _parse_size(line, name, number):
+    """Return the number of nodes and of entries."""
     fields = line.split()
     if len(fields) != 3 or not all(field.isdigit() for field in fields):
         raise InputError(

@@ -6,78 +6,122 @@ edge weight (001). Nodes are 1, ..., n; an empty line is an isolated node. Every
 both its ends and kept once.
 """
 
+from itertools import pairwise
+from typing import NamedTuple
+
 import numpy as np
 
 from graphsqueak.errors import InputError, Parameter
 from graphsqueak.sources.edge_source import BYTES_PER_NODE, Chunk, Opened
 from graphsqueak.sources.files.adjacency import SymmetryCheck, numbers_from_one
-from graphsqueak.sources.files.fields import SMALLEST_DISTANCE
+from graphsqueak.sources.files.fields import SMALLEST_DISTANCE, shorten
 from graphsqueak.sources.files.numerals import at, read_decimal, read_integer
-from graphsqueak.sources.files.text import line_blocks
+from graphsqueak.sources.files.text import SAMPLE_BYTES, line_blocks
 from graphsqueak.system.kernels import njit_cached
 from graphsqueak.system.memory import check_fits
 
 __all__ = ["read_metis", "write_metis"]
 
-_MOST_CONSTRAINTS = 1000
-_ROWS = 1 << 18  # lines written at a time
+# Node weights per line (ncon). METIS itself takes a few; a larger number is a damaged header.
+_MAX_NODE_WEIGHTS = 1000
+_NEWLINE = ord("\n")
+_PERCENT = ord("%")
+_BLANKS = (ord(" "), ord("\t"), ord("\r"))
 
 
 def read_metis(stream, options):
-    """Read a METIS stream; see `read_text` for what is returned."""
-    sample = stream.peek(1 << 20)
-    offset = 0
-    for number, line in enumerate(sample.split(b"\n"), start=1):
-        offset += len(line) + 1
-        if line.strip() and not line.lstrip().startswith(b"%"):
-            header = _parse_header(line, f"{stream.name}, line {number}")
-            if header[0] > stream.most_bytes:  # every node has a line of its own
-                raise InputError(
-                    f"{stream.name} is too short for the {header[0]} nodes of its header; the file "
-                    "is truncated or the header wrong"
-                )
-            break
-    else:
-        raise InputError(f"{stream.name} has no header line 'n m [fmt [ncon]]'; it is empty")
+    """Read a METIS stream.
+
+    Parameters
+    ----------
+    stream : ByteStream
+    options : ReadOptions
+
+    Returns
+    -------
+    Opened
+    """
+    header = _read_header(stream)
+    # Every node has a line of its own.
+    if header.n_nodes > stream.max_bytes:
+        raise InputError(
+            f"{stream.name} is too short for the {header.n_nodes} nodes of its header; the file "
+            "is truncated or the header wrong"
+        )
     are_distances = options.weights_are == "distance"
-    if are_distances and not header[3]:
+    if are_distances and not header.is_weighted:
         raise InputError(
             f"{stream.name} has no edge weights; leave ", Parameter("weights_are"), " out"
         )
-    chunks = _chunks(stream, header, min(offset, len(sample)), number + 1, are_distances)
-    columns = ("node", "neighbor", "weight")[: 2 + header[3]]
-    return Opened("int64", header[3], chunks, columns)
+    chunks = _chunks(stream, header, are_distances=are_distances)
+    columns = ("node", "neighbor", "weight")[: 2 + header.is_weighted]
+    return Opened("int64", header.is_weighted, chunks, columns)
 
 
 def write_metis(file, edges, *, with_weights):
-    """Write a METIS graph, parallel edges summed; its weights must be whole numbers."""
+    """Write a METIS graph, parallel edges summed; its weights must be whole numbers.
+
+    >>> import io
+    >>> from graphsqueak.graph import EdgeList
+    >>> file = io.BytesIO()
+    >>> write_metis(file, EdgeList(tail=[0, 1], head=[1, 2]), with_weights=False)
+    >>> print(file.getvalue().decode().strip())
+    3 2
+    2
+    1 3
+    2
+    """
     number = numbers_from_one(edges)
     simple = edges.simplified()
     weight = simple.weight
-    if with_weights and ((weight != np.round(weight)) | (weight > 2**53)).any():
-        value = weight[np.argmax((weight != np.round(weight)) | (weight > 2**53))]
+    cannot_be_written = (weight != np.round(weight)) | (weight > 2**53)
+    if with_weights and cannot_be_written.any():
+        value = weight[np.argmax(cannot_be_written)]
         raise InputError(
             f"METIS files hold whole-numbered weights, not {value:g}; write .mtx, .tsv or .parquet"
         )
     file.write(f"{edges.n_nodes} {simple.n_edges}{' 001' * with_weights}\n".encode())
+    # Each edge is listed from both its ends.
     ends = np.concatenate([number[simple.tail], number[simple.head]])
     others = np.concatenate([number[simple.head], number[simple.tail]])
     order = np.lexsort((others, ends))
     words = others[order].astype(str)
     if with_weights:
-        both = np.concatenate([weight, weight])[order].astype(np.int64).astype(str)
-        words = np.char.add(np.char.add(words, " "), both)
+        weights = np.concatenate([weight, weight])[order].astype(np.int64).astype(str)
+        words = np.char.add(np.char.add(words, " "), weights)
     words = words.tolist()
-    stops = np.cumsum(np.bincount(ends, minlength=edges.n_nodes + 1))
-    for first in range(0, edges.n_nodes, _ROWS):
-        last = min(first + _ROWS, edges.n_nodes)
-        lines = (
-            " ".join(words[stops[node] : stops[node + 1]]) + "\n" for node in range(first, last)
-        )
-        file.write("".join(lines).encode())
+    stops = np.cumsum(np.bincount(ends, minlength=edges.n_nodes + 1)).tolist()
+    for start, stop in pairwise(stops):
+        file.write((" ".join(words[start:stop]) + "\n").encode())
+
+
+class _Header(NamedTuple):
+    """The first line that is not a comment."""
+
+    n_nodes: int
+    n_edges: int
+    # Numbers at the beginning of a line that are not neighbors: the size and weights of the node.
+    n_skipped: int
+    is_weighted: bool
+    # Number of this line.
+    line_number: int
+    # Bytes up to its end.
+    n_bytes: int
+
+
+def _read_header(stream):
+    sample = stream.peek(SAMPLE_BYTES)
+    offset = 0
+    for number, line in enumerate(sample.split(b"\n"), start=1):
+        offset += len(line) + 1
+        if line.strip() and not line.lstrip().startswith(b"%"):
+            fields = _parse_header(line, f"{stream.name}, line {number}")
+            return _Header(*fields, line_number=number, n_bytes=min(offset, len(sample)))
+    raise InputError(f"{stream.name} has no header line 'n m [fmt [ncon]]'; it is empty")
 
 
 def _parse_header(line, origin):
+    """Return the first four fields of `_Header`."""
     fields = line.split()
     words = line.decode("latin-1").strip()
     if not 2 <= len(fields) <= 4 or not all(field.isdigit() for field in fields):
@@ -85,17 +129,18 @@ def _parse_header(line, origin):
     form = fields[2].zfill(3) if len(fields) > 2 else b"000"
     if len(form) > 3 or form.strip(b"01"):
         raise InputError(f"{origin}: fmt {fields[2].decode()!r} is not three digits 0 or 1")
+    has_size, has_node_weights, is_weighted = (digit == ord("1") for digit in form)
     n_constraints = int(fields[3]) if len(fields) > 3 else 1
-    if n_constraints > _MOST_CONSTRAINTS:
+    if n_constraints > _MAX_NODE_WEIGHTS:
         raise InputError(f"{origin}: {n_constraints} weights for every node cannot be meant")
     n_nodes = int(fields[0])
     check_fits(BYTES_PER_NODE * n_nodes, f"{origin}: a graph of {n_nodes} nodes")
-    n_skipped = (form[0] == ord("1")) + n_constraints * (form[1] == ord("1"))
-    return n_nodes, int(fields[1]), n_skipped, form[2] == ord("1")
+    return n_nodes, int(fields[1]), has_size + n_constraints * has_node_weights, is_weighted
 
 
-def _chunks(stream, header, start, line_number, are_distances):
-    n_nodes, n_edges, n_skipped, is_weighted = header
+def _chunks(stream, header, *, are_distances):
+    n_nodes = header.n_nodes
+    is_weighted = header.is_weighted
     yield Chunk(
         np.zeros((0, 2), np.int64),
         np.zeros(0) if is_weighted else None,
@@ -103,28 +148,33 @@ def _chunks(stream, header, start, line_number, are_distances):
     )
     check = SymmetryCheck()
     node = n_listed = 0
-    for text in line_blocks(stream, skip=start):
+    line_number = header.line_number
+    for text in line_blocks(stream, skip=header.n_bytes):
         ends = np.empty((text.size // 2 + 1, 2), dtype=np.int64)
         weight = np.ones(len(ends))
-        n, node, bad, n_lines = _scan(text, node, n_nodes, n_skipped, is_weighted, ends, weight)
+        n, node, bad, n_lines = _scan(
+            text, node, n_nodes, header.n_skipped, is_weighted, ends, weight
+        )
+        line_number += n_lines
         if bad >= 0:
-            line = text[bad:].tobytes().partition(b"\n")[0].decode("utf-8", "replace")
-            shown = line if len(line) <= 60 else line[:60] + "..."
+            shown = shorten(text[bad:].tobytes().partition(b"\n")[0])
             raise InputError(
-                f"{stream.name}, line {line_number + n_lines - 1}: {shown!r} does not list "
+                f"{stream.name}, line {line_number}: {shown!r} does not list "
                 f"neighbors from 1 to {n_nodes}{' with their weights' * is_weighted} as the "
                 "header says; correct one of them"
             )
-        line_number += n_lines
+        ends = ends[:n]
+        weight = weight[:n]
         n_listed += n
-        check.add(ends[:n], weight[:n])
+        check.add(ends, weight)
         if are_distances:
-            _refuse_zero_distance(stream.name, ends[:n], weight[:n])
-            weight[:n] = 1 / weight[:n]
-        once = ends[:n, 0] <= ends[:n, 1]
+            _refuse_zero_distance(stream.name, ends, weight)
+            weight = 1 / weight
+        # Each edge is listed from both its ends.
+        is_first = ends[:, 0] <= ends[:, 1]
         yield Chunk(
-            ends[:n][once],
-            weight[:n][once] if is_weighted else None,
+            ends[is_first],
+            weight[is_first] if is_weighted else None,
             fraction_read=stream.fraction_read,
         )
     if node != n_nodes:
@@ -132,10 +182,10 @@ def _chunks(stream, header, start, line_number, are_distances):
             f"{stream.name} has lines for {node} nodes, its header says {n_nodes}; the file is "
             "truncated or the header wrong"
         )
-    if n_listed != 2 * n_edges:
+    if n_listed != 2 * header.n_edges:
         raise InputError(
-            f"{stream.name} lists {n_listed} neighbors, its header says 2 x {n_edges}; the file "
-            "is truncated or the header wrong"
+            f"{stream.name} lists {n_listed} neighbors, its header says 2 x {header.n_edges}; the "
+            "file is truncated or the header wrong"
         )
     if not check.holds:
         raise InputError(
@@ -156,14 +206,26 @@ def _refuse_zero_distance(name, ends, distance):
 
 @njit_cached
 def _scan(block, node, n_nodes, n_skipped, is_weighted, ends, weight):
-    """Fill `ends` and `weight`; returns their number, the last node, a bad line's start, lines."""
+    """Scan a block of lines, after the line of `node`; fill `ends` and `weight`.
+
+    Returns
+    -------
+    n : int
+        Number of neighbors.
+    node : int
+        The last node.
+    bad_start : int
+        Start of the first bad line, -1 if there is none. The scan ends there.
+    n_lines : int
+    """
     i = n = n_lines = 0
     while i < block.size:
         line_start = i
         n_lines += 1
         i = _skip_blanks(block, i)
-        if at(block, i) == 37 or (at(block, i) == 10 and node == n_nodes):
-            while at(block, i) != 10:
+        # Empty lines after that of the last node do not count.
+        if at(block, i) == _PERCENT or (at(block, i) == _NEWLINE and node == n_nodes):
+            while at(block, i) != _NEWLINE:
                 i += 1
             i += 1
             continue
@@ -171,21 +233,23 @@ def _scan(block, node, n_nodes, n_skipped, is_weighted, ends, weight):
             return n, node, line_start, n_lines
         node += 1
         n_fields = 0
-        while at(block, i) != 10:
+        while at(block, i) != _NEWLINE:
             number, i, good = read_integer(block, i, False, False)
             n_fields += 1
             if n_fields > n_skipped:
                 good = good and 1 <= number <= n_nodes
-                ends[n, 0], ends[n, 1] = node, number
+                ends[n, 0] = node
+                ends[n, 1] = number
                 if is_weighted and good:
                     i = _skip_blanks(block, i)
                     weight[n], _, i, good = read_decimal(block, i)
+                    # A weight that is left to a library is negative, and not supported here.
                     good = good and weight[n] >= 0
                 n += 1
-            ended = at(block, i)
-            if not good or (ended != 32 and ended != 9 and ended != 10 and ended != 13):
-                return n, node, line_start, n_lines
+            field_stop = i
             i = _skip_blanks(block, i)
+            if not good or (i == field_stop and at(block, i) != _NEWLINE):
+                return n, node, line_start, n_lines
         if 0 < n_fields < n_skipped:
             return n, node, line_start, n_lines
         i += 1
@@ -194,6 +258,6 @@ def _scan(block, node, n_nodes, n_skipped, is_weighted, ends, weight):
 
 @njit_cached
 def _skip_blanks(block, i):
-    while at(block, i) == 32 or at(block, i) == 9 or at(block, i) == 13:
+    while at(block, i) in _BLANKS:
         i += 1
     return i

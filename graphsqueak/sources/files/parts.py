@@ -1,14 +1,14 @@
-"""The files behind what the user calls a path, and their bytes, cut into blocks of whole lines.
+"""The files behind a path, opened as streams of decompressed bytes.
 
-A path is one file, a folder, a glob, a list or a pipe. A folder or glob is all its files in sorted
-order, folders below included; names that begin with `.` or `_` (`_SUCCESS`) or end in `.crc` are
-not data, and neither are README, LICENSE and files whose ending says so (.md, .html, .png, ...).
-Tables of Delta Lake, Iceberg and Hudi are refused (`lakehouse.py`).
+A path is one file, a folder, a glob, a list or a pipe. A folder or glob stands for all its files in
+sorted order, including those in subfolders. Names that begin with `.` or `_` (`_SUCCESS`) or end in
+`.crc` are ignored. So are README, LICENSE and files whose suffix shows that they hold no data (.md,
+.html, .png, ...); these are reported by name. Tables of Delta Lake, Iceberg and Hudi are refused
+(`lakehouse.py`).
 
-Each file, or piece of one, is a `Part`. Opened, it is a `ByteStream`, decompressed on the way;
-compression is told by the first bytes, not by the name. Files made of several compressed members
-one after the other (`cat a.gz b.gz`) are read to their end; one that stops in the middle is an
-error.
+Each file, or piece of a file, is a `Part`. Opened, it is a `ByteStream`, which decompresses gzip,
+zstd and bzip2. Compression is detected from the first bytes, not from the name. Files of several
+compressed members (`cat a.gz b.gz`) are read to their end; a truncated member is an error.
 """
 
 import glob
@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import IO, Any, TypeAlias
 
 from graphsqueak.errors import InputError
-from graphsqueak.sources.files.inflating import Inflater
+from graphsqueak.sources.files.inflating import PIECE_BYTES, Inflater
 from graphsqueak.sources.files.lakehouse import refuse_lakehouse
 from graphsqueak.sources.files.schema import TextSchema
 from graphsqueak.sources.tables import TablePart, is_table
@@ -34,15 +34,16 @@ from graphsqueak.system.remote import RemoteFile, find_remote
 
 __all__ = ["ByteStream", "Part", "PathsLike", "find_parts"]
 
-PathsLike: TypeAlias = str | os.PathLike | IO[bytes] | Sequence[Any] | Any  # or tables
+# Also tables, such as data frames.
+PathsLike: TypeAlias = str | os.PathLike | IO[bytes] | Sequence[Any] | Any
 
-_PIECE = 1 << 20  # plain bytes read at a time
-_COMPRESSED_PIECE = 1 << 17
-_NO_DATA = (
+_SUFFIXES_WITHOUT_DATA = {
     *(".md", ".rst", ".html", ".htm", ".pdf", ".png", ".jpg", ".jpeg", ".svg", ".py", ".ipynb"),
     *(".r", ".sh", ".log", ".yaml", ".yml", ".md5", ".sha1", ".sha256", ".sha512", ".bib", ".tex"),
-)
-_PROSE = {"readme", "license", "licence", "copying", "notice", "changelog", "manifest", "citation"}
+}
+_STEMS_WITHOUT_DATA = {
+    *("readme", "license", "licence", "copying", "notice", "changelog", "manifest", "citation"),
+}
 _MAGIC = {
     b"\x1f\x8b": "gzip",
     b"\x28\xb5\x2f\xfd": "zstd",
@@ -52,65 +53,131 @@ _MAGIC = {
 }
 
 
-def find_parts(path, *, passed_over=None):
-    """List the parts of `path`: str, Path, binary file object, "-", table, or a list of these.
+def find_parts(path):
+    """List the files behind a path.
 
-    Names of files in a folder or glob that are no data are added to the list `passed_over`.
+    Parameters
+    ----------
+    path : str, Path, binary file object, table, or list of these
+        "-" is standard input.
+
+    Returns
+    -------
+    parts : list of Part or TablePart
+    skipped : list of str
+        Names of files in folders and globs that hold no data, such as README.md.
 
     Examples
     --------
-    >>> [part.name for part in find_parts("-")]
-    ['standard input']
+    >>> parts, skipped = find_parts("-")
+    >>> [part.name for part in parts], skipped
+    (['standard input'], [])
     """
-    if isinstance(path, list | tuple):
-        if not path:
-            raise InputError("the list of files is empty; give at least one")
-        return [part for entry in path for part in find_parts(entry, passed_over=passed_over)]
-    if isinstance(path, io.TextIOBase):
-        raise InputError("the file is open as text; open it with mode 'rb', or give its path")
-    if hasattr(path, "read"):
-        return [Part(str(getattr(path, "name", "the file object")), file=path)]
-    if not isinstance(path, str | os.PathLike):
-        if is_table(path):
-            return [TablePart(path)]
-        raise InputError(f"{path!r} is no path, file object, table or list of them")
-    if str(path) == "-":
-        if sys.stdin is None:
-            raise InputError("standard input is closed; give a file, or pipe one in")
-        stdin = sys.stdin.buffer
-        return [Part("standard input", file=getattr(stdin, "raw", stdin))]
-    refuse_lakehouse(path)
-    others = [] if passed_over is None else passed_over
-    if is_remote(path):
-        found = find_remote(str(path), lambda entry: _is_data(entry, others, is_folder=False))
-        return [Part(name, remote=file) for name, file in found]
-    expanded = local_path(path)
-    if expanded.is_dir():
-        return _files_under(expanded, others) or _nothing(
-            f"folder {path} holds no files to read" + (f", only {others[0]}" if others else "")
+    finder = _PartFinder()
+    finder.add(path)
+    return finder.parts, finder.skipped
+
+
+class _PartFinder:
+    """The parts that were found, and the names of the files that were skipped."""
+
+    def __init__(self):
+        self.parts = []
+        self.skipped = []
+
+    def add(self, path):
+        """Append the parts of a path, table or file object, or of a list of these."""
+        if isinstance(path, list | tuple):
+            if not path:
+                raise InputError("the list of files is empty; give at least one")
+            for entry in path:
+                self.add(entry)
+        elif isinstance(path, io.TextIOBase):
+            raise InputError("the file is open as text; open it with mode 'rb', or give its path")
+        elif hasattr(path, "read"):
+            self.parts.append(Part(str(getattr(path, "name", "the file object")), file=path))
+        elif isinstance(path, str | os.PathLike):
+            self.parts += [_standard_input()] if str(path) == "-" else self._parts_at(path)
+        elif is_table(path):
+            self.parts.append(TablePart(path))
+        else:
+            raise InputError(f"{path!r} is not a path, file object, table or list of them")
+
+    def _parts_at(self, path):
+        """Return the parts of a file, folder or glob, on disk or at an address."""
+        refuse_lakehouse(path)
+        if is_remote(path):
+            return [Part(name, remote=file) for name, file in find_remote(str(path), self._is_data)]
+        local = local_path(path)
+        if local.is_dir():
+            files = self._files_in(local)
+            problem = f"folder {path} holds no files to read"
+            if self.skipped:
+                problem += f", only {self.skipped[0]}"
+        elif local.exists():
+            # The name in messages is the path as it was given.
+            return [Part(str(path), path=local)]
+        elif glob.has_magic(str(path)):
+            matches = sorted(glob.glob(str(local), recursive=True))
+            files = self._files_of(map(Path, matches))
+            problem = f"no file matches {path}"
+        else:
+            files = []
+            problem = f"there is no file {path}"
+        if not files:
+            raise InputError(f"{problem}; check the path")
+        return [Part(str(file), path=file) for file in files]
+
+    def _files_in(self, folder):
+        try:
+            entries = sorted(folder.iterdir())
+        except OSError as error:
+            raise InputError(f"folder {folder} cannot be read: {error.strerror}") from None
+        return self._files_of(entries)
+
+    def _files_of(self, entries):
+        """Return the data files among files and folders, once each, including subfolders."""
+        files = {}
+        for entry in entries:
+            is_folder = entry.is_dir()
+            if self._is_data(entry, is_folder=is_folder):
+                # A glob with ** matches both a folder and the files in it.
+                files.update(dict.fromkeys(self._files_in(entry) if is_folder else [entry]))
+        return list(files)
+
+    def _is_data(self, entry, *, is_folder=False):
+        if entry.name.startswith((".", "_")) or entry.suffix == ".crc":
+            return False
+        has_data = (
+            entry.suffix.lower() not in _SUFFIXES_WITHOUT_DATA
+            and entry.stem.lower() not in _STEMS_WITHOUT_DATA
         )
-    if expanded.exists():
-        return [Part(str(path), path=expanded)]
-    if glob.has_magic(str(path)):
-        found = (Path(name) for name in sorted(glob.glob(str(expanded), recursive=True)))
-        parts = [
-            part
-            for entry in found
-            if _is_data(entry, others, is_folder=entry.is_dir())
-            for part in _files_at(entry, others)
-        ]
-        return list({part.path: part for part in parts}.values()) or _nothing(
-            f"no file matches {path}"
-        )
-    return _nothing(f"there is no file {path}")
+        if not has_data and not is_folder:
+            self.skipped.append(entry.name)
+        return has_data or is_folder
+
+
+def _standard_input():
+    if sys.stdin is None:
+        raise InputError("standard input is closed; give a file, or pipe one in")
+    stdin = sys.stdin.buffer
+    return Part("standard input", file=getattr(stdin, "raw", stdin))
 
 
 @dataclass(frozen=True)
 class Part:
-    """One file of a stream: on disk (`path`), at an address (`remote`), open, or a piece of one.
+    """One file of a stream, or a piece of one.
 
-    A piece is a `span`: of bytes, made of whole lines, for text, which is read by `text_schema`;
-    of row groups for Parquet.
+    The file is on disk (`path`), at an address (`remote`), or open (`file`).
+
+    Attributes
+    ----------
+    name : str
+        For messages.
+    span : tuple of int, optional
+        Start and stop of a piece: bytes of a text file, row groups of a Parquet file.
+    text_schema : TextSchema, optional
+        Schema of a piece of a text file, which cannot be detected from the piece.
     """
 
     name: str
@@ -119,18 +186,19 @@ class Part:
     span: tuple | None = None
     text_schema: TextSchema | None = None
     remote: RemoteFile | None = None
-    is_query = False  # as tables may be
+    # The same attributes as a `TablePart`.
+    is_query = False
     spent = "is a pipe and has been read already; save it to a file"
 
     @property
     def is_rereadable(self):
-        """Whether it can be opened again and again: pipes cannot."""
+        """Whether the part can be read more than once: a pipe cannot."""
         if self.path is None:
             return self.remote is not None
         return stat.S_ISREG(self.path.stat().st_mode)
 
     def signature(self):
-        """Size and time of the last change of a file; None for a pipe."""
+        """Return the size and the time of the last change of a file; None for a pipe."""
         if self.path is None:
             return self.remote and self.remote.signature()
         try:
@@ -140,14 +208,14 @@ class Part:
         return (status.st_size, status.st_mtime_ns) if stat.S_ISREG(status.st_mode) else None
 
     def n_bytes(self):
-        """Size of a file."""
+        """Return the size of the file, as stored."""
         return self.path.stat().st_size if self.remote is None else self.remote.n_bytes()
 
     def _opening_error(self, error):
         return InputError(f"{self.name} cannot be opened: {error.strerror}")
 
     def open_raw(self):
-        """The file, on disk or at an address, as a file object in which one can move."""
+        """Return the file, on disk or at an address, as a seekable file object."""
         if self.remote is not None:
             return self.remote.handle()
         try:
@@ -157,20 +225,21 @@ class Part:
 
     @contextmanager
     def open(self):
-        """Open as a `ByteStream`; a file that was not open is closed at the end."""
+        """Open as a `ByteStream`. A file object of the user stays open at the end."""
         if self.file is not None:
             yield ByteStream(self.file, name=self.name)
             return
         with self.open_raw() as file:
-            if self.text_schema is not None:
-                file.seek(self.span[0])
-                size = self.span[1] - self.span[0]
-                yield ByteStream(_Window(file, size), name=self.name, n_bytes=size)
+            if self.text_schema is None:
+                yield ByteStream(file, name=self.name, n_bytes=self._size_of(file))
                 return
-            yield ByteStream(file, name=self.name, n_bytes=self._size_of(file))
+            start, stop = self.span
+            file.seek(start)
+            window = _Window(file, stop - start)
+            yield ByteStream(window, name=self.name, n_bytes=stop - start)
 
     def _size_of(self, file):
-        """Bytes of the opened file; None of a pipe, or where a service does not tell."""
+        """Return the size of the opened file; None if it is a pipe or the service reports none."""
         if self.remote is not None:
             return self.remote.n_bytes() or None
         status = os.fstat(file.fileno())
@@ -183,13 +252,13 @@ class ByteStream:
     Parameters
     ----------
     file : binary file object
-        Where the bytes come from; not closed here.
+        It is not closed here.
     name : str
         For messages.
     n_bytes : int, optional
-        Size of the file as it lies on disk.
+        Size of the file as stored.
     min_limit : int
-        Bytes that any compressed file may become; see `graphsqueak.system.expansion`.
+        Bytes to which any compressed file may expand; see `graphsqueak.system.expansion`.
 
     Examples
     --------
@@ -200,11 +269,14 @@ class ByteStream:
     """
 
     def __init__(self, file, *, name, n_bytes=None, min_limit=MIN_LIMIT_BYTES):
-        self.name, self._min_limit = name, min_limit
-        self._file, self._n_bytes, self._n_read = file, n_bytes, 0
-        first = self._read(8)
-        while 0 < len(first) < 8 and (more := self._read(8 - len(first))):
-            first += more
+        self.name = name
+        self._file = file
+        self._n_bytes = n_bytes
+        self._n_read = 0
+        self._min_limit = min_limit
+        # Bytes that were decompressed by `peek` and not yet given out.
+        self._ahead = b""
+        first = self._read_magic()
         kind = next((kind for magic, kind in _MAGIC.items() if first.startswith(magic)), None)
         if kind in ("xz", "zip"):
             raise InputError(
@@ -213,27 +285,25 @@ class ByteStream:
             )
         self.is_compressed = kind is not None
         self._pieces = self._inflate(first, kind) if kind else self._read_plain(first)
-        self._ahead = b""
 
     @property
     def n_stored(self):
-        """Size of the file as it is stored; infinite if that is unknown."""
+        """Size of the file as stored; infinite if unknown."""
         return math.inf if self._n_bytes is None else self._n_bytes
 
     @property
-    def most_bytes(self):
-        """How many decompressed bytes there can be at most; infinite if that is unknown."""
-        if self._n_bytes is None:
-            return math.inf
-        return allowed_bytes(self._n_bytes) if self.is_compressed else self._n_bytes
+    def max_bytes(self):
+        """Upper bound of the number of decompressed bytes; infinite if unknown."""
+        is_expanded = self.is_compressed and self._n_bytes is not None
+        return allowed_bytes(self._n_bytes) if is_expanded else self.n_stored
 
     @property
     def fraction_read(self):
-        """Share of the file on disk that has been read; NaN if its size is unknown."""
+        """Fraction of the stored bytes that has been read; NaN if the size is unknown."""
         return math.nan if self._n_bytes is None else self._n_read / max(1, self._n_bytes)
 
     def peek(self, size):
-        """The first bytes, at least `size` of them unless there are fewer; they stay to be read."""
+        """Return the first bytes, at least `size` unless there are fewer, without removing them."""
         pieces = [self._ahead]
         while sum(map(len, pieces)) < size and (piece := next(self._pieces, b"")):
             pieces.append(piece)
@@ -242,11 +312,12 @@ class ByteStream:
 
     def __iter__(self):
         if self._ahead:
-            ahead, self._ahead = self._ahead, b""
+            ahead = self._ahead
+            self._ahead = b""
             yield ahead
         yield from self._pieces
 
-    def _read(self, size):
+    def _read(self, size=PIECE_BYTES):
         try:
             piece = self._file.read(size)
         except OSError as error:
@@ -254,10 +325,18 @@ class ByteStream:
         self._n_read += len(piece)
         return piece
 
+    def _read_magic(self):
+        """Return enough bytes to detect the compression; a pipe may deliver one at a time."""
+        size = max(map(len, _MAGIC))
+        first = self._read(size)
+        while 0 < len(first) < size and (more := self._read(size - len(first))):
+            first += more
+        return first
+
     def _read_plain(self, piece):
         while piece:
             yield piece
-            piece = self._read(_PIECE)
+            piece = self._read()
         if self._n_bytes is not None and self._n_read < self._n_bytes:
             raise InputError(
                 f"{self.name} ended after {self._n_read:,} of {self._n_bytes:,} bytes: it was cut "
@@ -265,69 +344,47 @@ class ByteStream:
             )
 
     def _inflate(self, piece, kind):
-        inflater, n_plain = Inflater(kind), 0
+        inflater = Inflater(kind)
+        n_inflated = 0
         while piece:
-            if inflater.eof:  # zeros between and after members are padding
+            if inflater.eof:
+                # Zeros between and after members are padding.
                 piece = piece.lstrip(b"\0")
                 if not piece:
-                    piece = self._read(_COMPRESSED_PIECE)
+                    piece = self._read()
                     continue
                 inflater = Inflater(kind)
-            try:
-                for data in inflater.feed(piece):
-                    if data:
-                        n_plain += len(data)
-                        refuse_bomb(self.name, self._n_read, n_plain, min_limit=self._min_limit)
-                        yield data
-            except InputError:
-                raise
-            except Exception as error:  # zlib.error, OSError, ZstdError: each library has its own
-                raise InputError(
-                    f"{self.name} is damaged: its {kind} data cannot be decompressed ({error}); "
-                    "copy or download it again"
-                ) from None
-            piece = (inflater.rest if inflater.eof else b"") or self._read(_COMPRESSED_PIECE)
+            for data in self._inflate_piece(inflater, piece, kind):
+                n_inflated += len(data)
+                refuse_bomb(self.name, self._n_read, n_inflated, min_limit=self._min_limit)
+                yield data
+            piece = inflater.rest or self._read()
         if not inflater.eof:
             raise InputError(
                 f"{self.name} ends in the middle of its {kind} data: it is truncated; copy or "
                 "download it again"
             )
 
-
-def _files_under(folder, passed_over):
-    try:
-        entries = sorted(folder.iterdir())
-    except OSError as error:
-        raise InputError(f"folder {folder} cannot be read: {error.strerror}") from None
-    found = [e for e in entries if _is_data(e, passed_over, is_folder=e.is_dir())]
-    return [part for entry in found for part in _files_at(entry, passed_over)]
-
-
-def _files_at(entry, passed_over):
-    return _files_under(entry, passed_over) if entry.is_dir() else [Part(str(entry), path=entry)]
-
-
-def _is_data(entry, passed_over, *, is_folder):
-    if entry.name.startswith((".", "_")) or entry.suffix == ".crc":
-        return False
-    is_prose = entry.suffix.lower() in _NO_DATA or entry.stem.lower() in _PROSE
-    if is_prose and not is_folder:
-        passed_over.append(entry.name)
-        return False
-    return True
-
-
-def _nothing(message):
-    raise InputError(f"{message}; check the path")
+    def _inflate_piece(self, inflater, piece, kind):
+        try:
+            yield from filter(None, inflater.feed(piece))
+        # zlib.error, OSError, ZstdError: each library has its own.
+        except Exception as error:
+            raise InputError(
+                f"{self.name} is damaged: its {kind} data cannot be decompressed ({error}); "
+                "copy or download it again"
+            ) from None
 
 
 class _Window:
     """The next `size` bytes of a file, as a file."""
 
     def __init__(self, file, size):
-        self._file, self._left = file, size
+        self._file = file
+        self._n_left = size
 
     def read(self, size):
-        piece = self._file.read(min(size, self._left))
-        self._left -= len(piece)
+        """Return at most `size` bytes of the window."""
+        piece = self._file.read(min(size, self._n_left))
+        self._n_left -= len(piece)
         return piece

@@ -10,14 +10,12 @@ from graphsqueak.system.remote import open_bytes
 
 __all__ = ["text_source"]
 
-_CHECKED_BYTES = 1 << 26  # memory is checked each time this much was read
-
 
 def text_source(path):
-    """What polars reads a text table from: its path, or its bytes if they had to be decompressed.
+    """Return what polars reads a text table from: its path, or its bytes.
 
     polars decompresses without a limit, and blocks signals while it waits for a pipe. So it gets
-    paths of plain files only; everything else is read here, within the limits of
+    only paths of plain files. Everything else is read here, within the limits of
     `graphsqueak.system.expansion` and of the memory.
 
     Parameters
@@ -41,7 +39,7 @@ def text_source(path):
     if not (stat.S_ISREG(mode) or stat.S_ISFIFO(mode)):
         raise InputError(f"{path} is not a file or a pipe; give the path of a table")
     with part.open() as stream:
-        # polars takes no paths that are not UTF-8
+        # polars does not accept paths that are not UTF-8.
         if stat.S_ISREG(mode) and not stream.is_compressed and is_utf8(part.path):
             return part.path
         return _all_bytes(stream)
@@ -50,11 +48,9 @@ def text_source(path):
 def _all_bytes(stream):
     pieces = []
     n_read = 0
-    n_checked = 0
     for piece in stream:
         pieces.append(piece)
         n_read += len(piece)
-        if n_read - n_checked > _CHECKED_BYTES:
-            n_checked = n_read
-            check_fits(n_read, f"{stream.name}, of which {n_read:,} bytes were read,")
+        # Joined, the pieces take the same memory again.
+        check_fits(n_read, f"{stream.name}, {n_read:,} bytes of it read so far,")
     return b"".join(pieces)

@@ -1,13 +1,20 @@
 """Edge files of any size as a stream of batches.
 
-A file is read block by block and never held whole; what stays in memory is the map from the user's
-ids to node numbers. Every line is one edge: an edge that occurs twice, or in both directions,
-counts twice, and parallel edges add up, unless duplicates="once". Self-loops and edges of weight
-zero are dropped and counted.
+A file is read block by block, in five stages. Only the map from the user's ids to node numbers
+stays in memory.
 
-    read_edges        checks what the user has set
-    FileSource        goes through the parts (`parts.py`), numbers the nodes, cuts batches
-    open_part         tells the format of a part, and leaves it to the reader of that format
+    bytes     a file is opened and decompressed             `parts.ByteStream`
+    lines     bytes are cut into blocks of whole lines      `text.line_blocks`
+    fields    lines become chunks: source, target, ...      `scan.scan_block`
+    ids       the nodes of a chunk are numbered             `IntegerIds`, `TextIds`
+    batches   edges are collected to batches of one size    `Batcher`
+
+`open_part` does the first three stages for one file in any text format. In Parquet and Arrow files,
+and in tables, record batches take the place of lines (`columnar.py`). `FileSource` opens one file
+after the other and does the last two stages, so that all files of an input share one numbering.
+
+Each line is one edge. An edge that occurs twice, or in both directions, counts twice, and parallel
+edges add up, unless duplicates="once". Self-loops and edges of weight zero are dropped and counted.
 """
 
 import warnings
@@ -40,9 +47,10 @@ from graphsqueak.validation import (
     check_real,
 )
 
-__all__ = ["FileSource", "detect_format", "open_part", "read_edges"]
+__all__ = ["BatchBuilder", "FileSource", "detect_format", "open_part", "read_edges"]
 
-_COMPRESSED = (".gz", ".zst", ".bz2")
+_FORMATS = ("auto", "text", "parquet", "arrow", "mtx", "metis")
+_COMPRESSED_SUFFIXES = (".gz", ".zst", ".bz2")
 
 
 def read_edges(
@@ -63,63 +71,66 @@ def read_edges(
     allowed_lateness: float | str = 0.0,
     weights_are: str | None = None,
 ) -> EdgeSource:
-    """Read edges from a file, a folder or glob of files, a pipe, or a table, as a stream.
+    """Read edges as a stream, from a file, a folder or glob of files, a pipe, or a table.
 
-    Text (tab, comma, semicolon or blanks between columns), Parquet, Arrow, Matrix Market and METIS
-    are recognized; text formats may be compressed with gzip, zstd or bzip2.
+    Use it for graphs of any size: the edges are never in memory as a whole. The formats text (tab,
+    comma, semicolon or blanks between columns), Parquet, Arrow, Matrix Market and METIS are
+    detected. Text formats may be compressed with gzip, zstd or bzip2. Input that can be read in two
+    ways is an error that names the argument which decides.
 
     Parameters
     ----------
     path : str, Path, binary file object, data frame or Arrow table, or list of these
-        "-" is standard input. All parts of a folder, glob or list are one stream. Of a table the
-        columns are chosen as in files; a reader of record batches can be read once.
+        "-" is standard input. All files of a folder, glob or list are one stream. Columns of a
+        table are chosen as in files. A reader of record batches can be read only once.
     delimiter : str
         One character, "whitespace" (any run of blanks), or "auto".
     header : bool or "auto"
-        Whether the first line that is no comment names the columns. True skips it, also where it
-        counts nodes and edges; a first line that fits such a count is an error under "auto", and
-        so is one of two names that occur nowhere else.
+        Whether the first line below the comments names the columns. True skips it, even if it is
+        the number of nodes and edges. Under "auto", a first line that can be these numbers is an
+        error, and so are two names that do not occur below.
     weighted : bool or "auto"
-        Whether there must be a weight column (True) or weights are ignored (False). Under "auto"
-        a third column without a name that looks like times is an error.
+        Whether a weight column is required (True) or ignored (False). Under "auto", a third column
+        without a name that looks like times is an error.
     columns : sequence of int or str, optional
         Source, target and, if wanted, weight, by position from 0 or by name.
     ids : {"auto", "integer", "text"}
-        "auto" reads integers if the first lines hold nothing else, written canonically (7, not
-        007); 7.0 is the integer 7. "integer" also reads 007 as 7.
+        "auto" reads integers if all ids in the first lines are integers, written canonically (7,
+        not 007); 7.0 is the integer 7. "integer" also reads 007 as 7.
     comments : sequence of str
-        Characters that begin a comment line.
+        Characters at the beginning of comment lines.
     on_bad_line : {"error", "skip"}
         Skipped lines are counted in `n_bad_lines`.
     batch_size : int
         Edges per batch.
     format : {"auto", "text", "parquet", "arrow", "mtx", "metis"}
-        "auto" goes by the first bytes, and by the name for METIS (.graph, .metis).
+        "auto" detects the format from the first bytes, and METIS from the name (.graph, .metis).
     bipartite : bool or "auto"
-        Whether sources and targets are two kinds of nodes, so that 51 on one side is another node
-        than 51 on the other. Ids then are texts that begin with the name of their column: user:51.
-        Under "auto" numbered columns whose names speak of two kinds (user, item) are an error.
+        Whether sources and targets are two kinds of nodes, so that source 51 and target 51 are
+        different nodes. Ids are then texts that begin with the name of their column: user:51.
+        Under "auto", numbered columns that are named after two kinds (user, item) are an error.
     duplicates : {"sum", "once"}
-        What an edge is that is listed more than once, in either direction: the sum, or the first
-        of them alone. "once" takes a temporary file of 24 bytes an edge, and gives the edges in
-        another order.
+        How an edge that is listed more than once, in either direction, is counted: "sum" adds the
+        weights, "once" takes the first one. "once" needs a temporary file of 24 bytes per edge, and
+        changes the order of the edges.
     time : int or str, optional
         The column of times, by position from 0 or by name: numbers, or ISO dates, which are read
-        as seconds since 1970 (UTC). Batches then are `TimedEdges`.
+        as seconds since 1970 (UTC). Batches are then `TimedEdges`.
     allowed_lateness : float or str
         How much earlier than those before it an edge may be; infinite for any order. A text such as
         "30m" is in seconds and needs times that are dates or Unix seconds.
     weights_are : {"similarity", "distance"}, optional
-        What weights mean. A similarity is large for close nodes and is the weight of the edge. A
-        distance d, a cost or a length, is small for close nodes: the weight of the edge is 1 / d,
-        and d = 0 is an error. Default: similarities, with a `DistanceWeightsWarning` if the column
-        is named distance, dist, cost, length, time, duration or rank.
+        How weights are interpreted. A similarity is large for close nodes and is the weight of the
+        edge. A distance d, such as a cost or a length, is small for close nodes: the weight of the
+        edge is 1 / d, and d = 0 is an error. Default: similarities, with a
+        `DistanceWeightsWarning` if the column is named distance, dist, cost, length, time, duration
+        or rank.
 
     Returns
     -------
     EdgeSource
         Nodes are numbered in order of first appearance, the source of a line before its target.
-        Once it is read, its `understood` says what was read as what.
+        Its `inferred_schema` reports how the input was interpreted.
 
     Examples
     --------
@@ -131,97 +142,123 @@ def read_edges(
     ['ann', 'bob', 'cy']
     """
     allowed_lateness = as_time_span("allowed_lateness", allowed_lateness)
+    if weights_are is not None:
+        check_choice("weights_are", weights_are, ("similarity", "distance"))
     options = ReadOptions(
-        check_delimiter(delimiter),
-        check_choice("header", header, (True, False, "auto")),
-        check_choice("weighted", weighted, (True, False, "auto")),
-        columns,
-        check_choice("ids", ids, ("auto", "integer", "text")),
-        check_comments(comments),
-        check_choice("on_bad_line", on_bad_line, ("error", "skip")),
-        check_choice("format", format, ("auto", "text", "parquet", "arrow", "mtx", "metis")),
-        check_choice("bipartite", bipartite, (True, False, "auto")),
-        check_choice("duplicates", duplicates, ("sum", "once")),
-        time,
-        allowed_lateness
+        delimiter=check_delimiter(delimiter),
+        header=check_choice("header", header, (True, False, "auto")),
+        weighted=check_choice("weighted", weighted, (True, False, "auto")),
+        columns=columns,
+        ids=check_choice("ids", ids, ("auto", "integer", "text")),
+        comments=check_comments(comments),
+        on_bad_line=check_choice("on_bad_line", on_bad_line, ("error", "skip")),
+        format=check_choice("format", format, _FORMATS),
+        bipartite=check_choice("bipartite", bipartite, (True, False, "auto")),
+        duplicates=check_choice("duplicates", duplicates, ("sum", "once")),
+        time=time,
+        allowed_lateness=allowed_lateness
         if allowed_lateness == float("inf")
         else check_real("allowed_lateness", allowed_lateness, least=0.0),
-        None
-        if weights_are is None
-        else check_choice("weights_are", weights_are, ("similarity", "distance")),
+        weights_are=weights_are,
         times_in_seconds=isinstance(allowed_lateness, Duration),
     )
     if time is not None and (duplicates == "once" or format in ("mtx", "metis")):
         raise InputError("times are read of text, Parquet and Arrow files, all duplicates summed")
-    passed_over: list[str] = []
-    parts = find_parts(path, passed_over=passed_over)
     batch_size = check_count("batch_size", batch_size)
-    return FileSource(parts, options, batch_size=batch_size, passed_over=passed_over)
+    parts, skipped = find_parts(path)
+    return FileSource(parts, options, batch_size=batch_size, skipped=skipped)
 
 
 class FileSource(EdgeSource):
-    """The stream behind `read_edges`; with `settled`, a piece of one, which may be empty."""
+    """The stream that `read_edges` returns.
 
-    def __init__(self, parts, options, *, batch_size, settled=None, passed_over=()):
+    Parameters
+    ----------
+    parts : list of Part or TablePart
+    options : ReadOptions
+    batch_size : int
+        Edges per batch.
+    schema : Opened, optional
+        Schema of the whole input, if this is a piece. A piece may be empty.
+    skipped : sequence of str
+        Names of files of the input that hold no data.
+    """
+
+    def __init__(self, parts, options, *, batch_size, schema=None, skipped=()):
         super().__init__()
         self.is_rereadable = all(part.is_rereadable for part in parts)
-        self.parts, self.options, self.batch_size = parts, options, batch_size
-        self._settled, self._is_spent, self._signatures = settled, False, None
-        self._found, self._repeats, self._passed_over = settled, None, tuple(passed_over)
-        self._once = None  # the distinct edges, and what was counted on the way to them
-        self._same = RepeatedStreamCheck() if any(part.is_query for part in parts) else None
+        self.parts = parts
+        self.options = options
+        self.batch_size = batch_size
+        self._is_piece = schema is not None
+        # Decided by the first file with data, for all files: an `Opened` without its chunks.
+        self._input_schema = schema
+        self._skipped = tuple(skipped)
+        self._has_been_read = False
+        self._signatures = None
+        self._duplicates = None
+        # The fraction of the input behind the chunk at hand.
+        self._fraction = 0.0
+        # A temporary file of the edges, for duplicates="once".
+        self._distinct_edges = None
+        # A query is computed again in every pass, perhaps in another order.
+        is_query = any(part.is_query for part in parts)
+        self._order_check = RepeatedStreamCheck() if is_query else None
 
     def __repr__(self):
         more = f" and {len(self.parts) - 1} more" if len(self.parts) > 1 else ""
         return f"<edges of {self.parts[0].name}{more}>"
 
     @property
-    def understood(self) -> dict[str, Any]:
-        """What was read as what, by name; the counts are those of the last pass.
+    def inferred_schema(self) -> dict[str, Any]:
+        """How the input was interpreted, by name; the counts are those of the last pass.
 
-        Columns are named or numbered from 0. `repeated` is the share of the edges that repeat
-        another one, None where nobody has counted, an estimate unless `is_exact`.
+        Columns are named or numbered from 0. `repeated` is the fraction of the edges that repeat
+        another one: None if they were not counted, an estimate unless `is_exact`.
         """
-        found, repeats, is_apart = self.settle(), self._repeats, self.options.bipartite is True
-        others = f" and {len(self.parts) - 1:,} more" if len(self.parts) > 1 else ""
-        passed = (f"passed over {', '.join(self._passed_over)}",) if self._passed_over else ()
-        weights = found.columns[2] if len(found.columns) > 2 else None
+        schema = self.detect_schema()
+        duplicates = self._duplicates
+        is_bipartite = self.options.bipartite is True
+        more = f" and {len(self.parts) - 1:,} more" if len(self.parts) > 1 else ""
+        remarks = list(schema.remarks)
+        if self._skipped:
+            remarks.append(f"passed over {', '.join(self._skipped)}")
+        weights = schema.columns[2] if len(schema.columns) > 2 else None
         return {
-            "name": self.parts[0].name + others,
-            "columns": list(found.columns[:2]),
-            "ids": "text" if is_apart or found.kind == "text" else "integer",
-            "weights": f"column {weights}" if isinstance(weights, int) else weights,
+            "name": self.parts[0].name + more,
+            "columns": list(schema.columns[:2]),
+            "ids": "text" if is_bipartite or schema.kind == "text" else "integer",
+            "weights": _name_or_position(weights),
             "weights_are": None if weights is None else self.options.weights_are or "similarity",
-            "doubtful_weights": self._has_doubtful_weights(),
-            "times": f"column {found.time}" if isinstance(found.time, int) else found.time,
-            "sides": list(side_names(found.columns)) if is_apart else None,
+            "doubtful_weights": self._may_be_distances(),
+            "times": _name_or_position(schema.time),
+            "sides": list(side_names(schema.columns)) if is_bipartite else None,
             "self_loops": self.n_self_loops,
             "zero_weights": self.n_zero_weights,
             "bad_lines": self.n_bad_lines,
             "duplicates": self.options.duplicates,
-            "repeated": None if repeats is None else repeats.fraction,
-            "is_exact": repeats is not None and repeats.is_exact,
-            "remarks": [*found.remarks, *passed],
+            "repeated": None if duplicates is None else duplicates.fraction,
+            "is_exact": duplicates is not None and duplicates.is_exact,
+            "remarks": remarks,
         }
 
-    def settle(self) -> Opened:
-        """What the first file with data says of all; looks at it, if nobody has yet."""
-        for part in [] if self._found is not None else self.parts:
-            with part.open() as stream:
-                opened = open_part(stream, part, self.options)
-            if opened.kind is not None:
-                self._note_found(opened, part.name)
-                break
-        if self._found is None:
-            raise InputError(f"no edges in {self!r}; check that this is the right file")
-        return self._found
+    def detect_schema(self) -> Opened:
+        """Return what the first file with data decides for all files."""
+        if self._input_schema is None:
+            for part in self.parts:
+                with part.open() as stream:
+                    opened = open_part(stream, part, self.options)
+                if opened.kind is not None:
+                    self._set_input_schema(opened, part.name)
+                    break
+            else:
+                raise InputError(f"no edges in {self!r}; check that this is the right file")
+        return self._input_schema
 
-    def _note_found(self, opened, name):
-        """Keep what a file says of all, and warn once of weights that seem to be distances."""
-        is_first_time = self._found is None
-        self._found = opened._replace(chunks=None, name=name)
-        is_doubtful = self._has_doubtful_weights()
-        if is_first_time and is_doubtful:
+    def _set_input_schema(self, opened, name):
+        """Keep what the first file decides, and warn of weights that may be distances."""
+        self._input_schema = opened._replace(chunks=None, name=name)
+        if self._may_be_distances():
             warnings.warn(
                 DistanceWeightsWarning(
                     f"{name}: weights of column {opened.columns[2]} are read as similarities: "
@@ -233,129 +270,236 @@ class FileSource(EdgeSource):
                 ),
                 stacklevel=3,
             )
-        return self._found
 
-    def _has_doubtful_weights(self):
-        """Whether weights are named like distances, and nobody has said what they are."""
-        columns = self._found.columns
-        is_named = len(columns) > 2 and isinstance(columns[2], str)
-        return self.options.weights_are is None and is_named and is_distance_name(columns[2])
-
-    def _batches(self):
-        if self.options.duplicates == "once":
-            yield from self._distinct()
-            return
-        repeats = DuplicateCounter() if self._repeats is None else None
-
-        def look_at(read):
-            return read if repeats is None else repeats.add(read[0].tail, read[0].head) or read
-
-        listed = self._listed() if self._same is None else self._same.check(self._listed())
-        read = ((batch, self._fraction) for batch in listed)
-        for batch, self.fraction_read in prefetch_map(look_at, read, n_workers=1):
-            yield batch  # while it is used, the next one is read
-        self._repeats = repeats or self._repeats
-
-    def _distinct(self):
-        """Batches of different edges, of which a temporary file is made in the first pass."""
-        if self._once is None:
-            edges, repeats = DistinctEdges(), DuplicateCounter()
-            for batch in self._listed():
-                repeats.add(batch.tail, batch.head)
-                edges.write(batch)
-            counts = (self.n_self_loops, self.n_zero_weights, self.n_bad_lines)
-            self._once, self._repeats = (edges, counts, batch.n_nodes, batch.node_ids), repeats
-        else:
-            self._check_unchanged()
-        edges, counts, n_nodes, ids = self._once
-        self.n_self_loops, self.n_zero_weights, self.n_bad_lines = counts
-        yield from edges.batches(self.batch_size, n_nodes, ids)
-
-    def _listed(self):
-        """Batches of the edges as they are listed."""
-        if self._is_spent:
-            part = next(part for part in self.parts if not part.is_rereadable)
-            raise InputError(f"{part.name} {part.spent} to read it more than once")
-        self._is_spent = not self.is_rereadable
-        self._check_unchanged()
-        settled, batcher, self._fraction = self._settled, None, 0.0
-        order = None if self.options.time is None else TimeOrder(self.options.allowed_lateness)
-        for n_done, part in enumerate(self.parts):
-            with part.open() as stream:
-                opened = open_part(stream, part, self.options, settled=settled)
-                if opened.kind is None:
-                    continue
-                settled = settled or self._note_found(opened, part.name)
-                if opened.is_weighted != settled.is_weighted:
-                    raise InputError(
-                        f"{part.name} has {'a' if opened.is_weighted else 'no'} weight column, "
-                        f"unlike {settled.name}; read them apart, or give ",
-                        Parameter("weighted", False),
-                    )
-                if batcher is None:
-                    is_text = settled.kind == "text" or self.options.bipartite is True
-                    numbering = TextIds() if is_text else IntegerIds(settled.kind)
-                    self._ids, self.id_kind = numbering, numbering.kind
-                    batcher = Batcher(self.batch_size, numbering)
-                for chunk in opened.chunks:
-                    if order is not None:
-                        order.check(chunk.time, chunk.where)
-                    self._fraction = (n_done + chunk.fraction_read) / len(self.parts)
-                    yield from self._number(chunk, numbering, batcher)
-        if self._settled is not None and batcher is None:
-            batcher = Batcher(0, None)
-        self._end(batcher)
-        yield batcher.rest()
-
-    def _check_unchanged(self):
-        """Passes must see the same edges: a file may not change between them."""
-        now = [part.signature() for part in self.parts]
-        changed = next((i for i, old in enumerate(self._signatures or now) if old != now[i]), None)
-        if changed is not None:
-            raise InputError(
-                f"{self.parts[changed].name} has changed since it was read before; copy it, and "
-                "read the copy"
-            )
-        self._signatures = now
+    def _may_be_distances(self):
+        """Whether weights are named like distances, and the user has not said what they are."""
+        if self.options.weights_are is not None:
+            return False
+        return any(
+            isinstance(column, str) and is_distance_name(column)
+            for column in self._input_schema.columns[2:]
+        )
 
     def expect_seconds(self) -> None:
         """Refuse times that are plain numbers but not Unix seconds."""
         self.options = replace(self.options, times_in_seconds=True)
 
-    def _number(self, chunk, numbering, batcher):
-        if self.options.times_in_seconds and not chunk.has_dates:
-            refuse_other_units(chunk.time, self._found.name)
-        if self.options.bipartite is True:
-            chunk = self._prefixed(chunk)
-        if chunk.nodes is not None:
-            numbering.number(chunk.nodes)
-            batcher.include_nodes(numbering.n_nodes)
-        texts = () if chunk.text is None else (chunk.text,)
-        nodes = numbering.number(*texts, chunk.ends)
-        self.n_bad_lines += chunk.n_bad_lines
-        for batch in batcher.add(nodes, chunk.weight, chunk.time):
-            self._count(batcher)
+    def _batches(self):
+        if self.options.duplicates == "once":
+            yield from self._distinct_batches()
+            return
+        counter = DuplicateCounter() if self._duplicates is None else None
+
+        def count_duplicates(item):
+            batch, _ = item
+            if counter is not None:
+                counter.add(batch.tail, batch.head)
+            return item
+
+        batches = self._listed_batches()
+        if self._order_check is not None:
+            batches = self._order_check.check(batches)
+        items = ((batch, self._fraction) for batch in batches)
+        # The next batch is read while the consumer works on this one.
+        for batch, self.fraction_read in prefetch_map(count_duplicates, items, n_workers=1):
             yield batch
+        self._duplicates = counter or self._duplicates
 
-    def _prefixed(self, chunk):
-        names = side_names(self._found.columns)
-        text, ends = prefix_ids(chunk.ends, chunk.text, names, kind=self._found.kind)
-        return chunk._replace(ends=ends, text=text, nodes=None)
+    def _distinct_batches(self):
+        """Yield each edge once; the first pass writes a temporary file of them."""
+        if self._distinct_edges is None:
+            edges = DistinctEdges()
+            duplicates = DuplicateCounter()
+            for batch in self._listed_batches():
+                duplicates.add(batch.tail, batch.head)
+                edges.write(batch)
+            self._duplicates = duplicates
+            counts = (self.n_self_loops, self.n_zero_weights, self.n_bad_lines)
+            self._distinct_edges = (edges, counts, batch.n_nodes, batch.node_ids)
+        else:
+            self._refuse_changed_files()
+        edges, counts, n_nodes, ids = self._distinct_edges
+        self.n_self_loops, self.n_zero_weights, self.n_bad_lines = counts
+        yield from edges.batches(self.batch_size, n_nodes, ids)
 
-    def _count(self, batcher):
-        self.n_self_loops, self.n_zero_weights = batcher.n_self_loops, batcher.n_zero_weights
+    def _listed_batches(self):
+        """Yield the edges as they are listed in the files: all five stages."""
+        builder = None
+        for chunk in self._chunks():
+            if builder is None:
+                builder = self._make_builder()
+            for batch in builder.add(chunk):
+                self._set_counts(builder)
+                yield batch
+        if builder is None and self._is_piece:
+            builder = self._make_builder()
+        self._refuse_empty(0 if builder is None else builder.n_nodes)
+        self._set_counts(builder)
+        yield builder.rest()
 
-    def _end(self, batcher):
-        if batcher is None or (batcher.n_nodes == 0 and self._settled is None):
-            name = self.parts[0].name if len(self.parts) == 1 else f"{len(self.parts)} files"
-            skipped = f" ({self.n_bad_lines} bad lines skipped)" if self.n_bad_lines else ""
-            raise InputError(f"no edges in {name}{skipped}; check that this is the right file")
-        self._count(batcher)
+    def _make_builder(self):
+        """Return the last two stages, with an empty numbering."""
+        is_bipartite = self.options.bipartite is True
+        builder = BatchBuilder("text" if is_bipartite else self._input_schema.kind, self.batch_size)
+        self._ids = builder.ids
+        self.id_kind = builder.ids.kind
+        return builder
+
+    def _set_counts(self, builder):
+        self.n_self_loops = builder.n_self_loops
+        self.n_zero_weights = builder.n_zero_weights
+
+    def _chunks(self):
+        """Yield the chunks of all files, checked: the first three stages."""
+        if self._has_been_read and not self.is_rereadable:
+            part = next(part for part in self.parts if not part.is_rereadable)
+            raise InputError(f"{part.name} {part.spent} to read it more than once")
+        self._has_been_read = True
+        self._refuse_changed_files()
+        check = self._make_chunk_check()
+        schema = self._input_schema if self._is_piece else None
+        self._fraction = 0.0
+        for n_done, part in enumerate(self.parts):
+            with part.open() as stream:
+                opened = open_part(stream, part, self.options, schema=schema)
+                if opened.kind is None:
+                    continue
+                if schema is None:
+                    if self._input_schema is None:
+                        self._set_input_schema(opened, part.name)
+                    schema = self._input_schema
+                if opened.is_weighted != schema.is_weighted:
+                    raise InputError(
+                        f"{part.name} has {'a' if opened.is_weighted else 'no'} weight column, "
+                        f"unlike {schema.name}; read them apart, or give ",
+                        Parameter("weighted", False),
+                    )
+                for chunk in opened.chunks:
+                    self._fraction = (n_done + chunk.fraction_read) / len(self.parts)
+                    yield check(chunk)
+
+    def _make_chunk_check(self):
+        """Return a function that checks the next chunk, and makes ids of two kinds of nodes differ.
+
+        Times are checked for their order and unit.
+        """
+        options = self.options
+        order = None if options.time is None else TimeOrder(options.allowed_lateness)
+
+        def check(chunk):
+            self.n_bad_lines += chunk.n_bad_lines
+            if order is not None:
+                order.check(chunk.time, chunk.where)
+            if options.times_in_seconds and not chunk.has_dates:
+                refuse_other_units(chunk.time, self._input_schema.name)
+            if options.bipartite is not True:
+                return chunk
+            names = side_names(self._input_schema.columns)
+            text, ends = prefix_ids(chunk.ends, chunk.text, names, kind=self._input_schema.kind)
+            return chunk._replace(ends=ends, text=text, nodes=None)
+
+        return check
+
+    def _refuse_changed_files(self):
+        """Raise an InputError if a file has changed since the last pass: all must see one graph."""
+        signatures = [part.signature() for part in self.parts]
+        before = self._signatures or signatures
+        for part, old, new in zip(self.parts, before, signatures, strict=True):
+            if old != new:
+                raise InputError(
+                    f"{part.name} has changed since it was read before; copy it, and read the copy"
+                )
+        self._signatures = signatures
+
+    def _refuse_empty(self, n_nodes):
+        """Raise an InputError about an input without nodes; a piece may have none."""
+        if n_nodes > 0 or self._is_piece:
+            return
+        name = self.parts[0].name if len(self.parts) == 1 else f"{len(self.parts)} files"
+        skipped = f" ({self.n_bad_lines} bad lines skipped)" if self.n_bad_lines else ""
+        raise InputError(f"no edges in {name}{skipped}; check that this is the right file")
 
 
-def open_part(stream, part, options, *, settled=None):
-    """Open one file of a stream, after others have settled what it is; returns an `Opened`."""
-    kind = settled and settled.kind
+class BatchBuilder:
+    """The last two stages of reading: number the nodes of chunks, and collect edges to batches.
+
+    Parameters
+    ----------
+    kind : {"int64", "uint64", "text"}
+        Kind of the ids.
+    batch_size : int
+        Edges per batch.
+
+    Attributes
+    ----------
+    ids : IntegerIds or TextIds
+        The numbering so far.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from graphsqueak.sources.edge_source import Chunk
+    >>> builder = BatchBuilder("int64", batch_size=2)
+    >>> [batch.n_edges for batch in builder.add(Chunk(np.array([[7, 8], [8, 9], [9, 7]])))]
+    [2]
+    >>> builder.rest().n_edges, builder.ids[:].tolist()
+    (1, [7, 8, 9])
+    """
+
+    def __init__(self, kind, batch_size):
+        self.ids = TextIds() if kind == "text" else IntegerIds(kind)
+        self._batcher = Batcher(batch_size, self.ids)
+
+    def add(self, chunk):
+        """Number the nodes of a chunk, and yield every batch that is full."""
+        batcher = self._batcher
+        if chunk.nodes is not None:
+            self.ids.number(chunk.nodes)
+            batcher.include_nodes(self.ids.n_nodes)
+        if chunk.text is None:
+            nodes = self.ids.number(chunk.ends)
+        else:
+            nodes = self.ids.number(chunk.text, chunk.ends)
+        yield from batcher.add(nodes, chunk.weight, chunk.time)
+
+    def rest(self):
+        """Return a last, smaller batch, which may be empty."""
+        return self._batcher.rest()
+
+    @property
+    def n_nodes(self):
+        """Number of nodes, of edges that were dropped as well."""
+        return self._batcher.n_nodes
+
+    @property
+    def n_self_loops(self):
+        """Number of self-loops that were dropped."""
+        return self._batcher.n_self_loops
+
+    @property
+    def n_zero_weights(self):
+        """Number of edges of weight zero that were dropped."""
+        return self._batcher.n_zero_weights
+
+
+def open_part(stream, part, options, *, schema=None):
+    """Open one file and detect how to read it: the first three stages.
+
+    Parameters
+    ----------
+    stream : ByteStream or TablePart
+        What `part.open` yields.
+    part : Part or TablePart
+    options : ReadOptions
+    schema : Opened, optional
+        What an earlier file of the same input has decided.
+
+    Returns
+    -------
+    Opened
+        Its kind is None for a file without data.
+    """
+    kind = None if schema is None else schema.kind
     if isinstance(part, TablePart):
         return read_table(part, options, kind=kind)
     if part.text_schema is not None:
@@ -370,10 +514,10 @@ def open_part(stream, part, options, *, settled=None):
             )
         if form == "arrow":
             return read_arrow(place, part.name, options, kind=kind)
-        return read_parquet(place, part.name, options, kind=kind, groups=part.span)
+        return read_parquet(place, part.name, options, kind=kind, row_groups=part.span)
     if form == "text":
-        names = settled.columns if settled else ()
-        return read_text(stream, options, kind=kind, names_before=names)
+        names_before = () if schema is None else schema.columns
+        return read_text(stream, options, kind=kind, names_before=names_before)
     if options.time is not None:
         raise InputError(
             f"{part.name} is a matrix or METIS file, without times; leave ",
@@ -390,7 +534,12 @@ def open_part(stream, part, options, *, settled=None):
 
 
 def detect_format(stream, part, options):
-    """ "text", "parquet", "arrow", "mtx" or "metis": as set, else by first bytes and name."""
+    """Return the format of a file, from the options, its first bytes and its name.
+
+    Returns
+    -------
+    {"text", "parquet", "arrow", "mtx", "metis"}
+    """
     if options.format != "auto":
         return options.format
     first = stream.peek(16)
@@ -398,8 +547,13 @@ def detect_format(stream, part, options):
         return "mtx"
     if first.startswith(b"PAR1"):
         return "parquet"
+    # An Arrow file, and the first message of an Arrow stream.
     if first.startswith((b"ARROW1", b"\xff\xff\xff\xff")):
         return "arrow"
     name = Path(part.name)
-    suffix = Path(name.stem).suffix if name.suffix in _COMPRESSED else name.suffix
+    suffix = Path(name.stem).suffix if name.suffix in _COMPRESSED_SUFFIXES else name.suffix
     return "metis" if suffix in (".graph", ".metis") else "text"
+
+
+def _name_or_position(column):
+    return f"column {column}" if isinstance(column, int) else column

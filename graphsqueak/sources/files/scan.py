@@ -1,14 +1,14 @@
-"""Compiled loops that read the lines of an edge file, by the rules of `fields`.
+"""Compiled loops that read the fields of the lines of an edge file, by the rules of `fields`.
 
-One pass over the bytes of a block: no Python object per line, no copy of the text. Integer ids come
-out as numbers (7.0 as 7), text ids as (start, stop) within the block.
+One pass over the bytes of a block, without a Python object per line or a copy of the text. Integer
+ids are returned as numbers (7.0 as 7), text ids as (start, stop) within the block.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from graphsqueak.sources.files.numerals import at, read_decimal, read_integer
+from graphsqueak.sources.files.numerals import MINUS, ZERO, at, digit_at, read_decimal, read_integer
 from graphsqueak.system.kernels import inline_njit, njit_cached
 
 __all__ = ["Scan", "scan_block", "tokens_at"]
@@ -18,6 +18,7 @@ _RETURN = ord("\r")
 _SPACE = ord(" ")
 _TAB = ord("\t")
 _QUOTE = ord('"')
+# Compiled code has the index of a role in place of its name.
 _ROLES = ("skip", "source", "target", "weight", "time")
 _SKIP = _ROLES.index("skip")
 _WEIGHT = _ROLES.index("weight")
@@ -25,23 +26,49 @@ _TIME = _ROLES.index("time")
 
 
 class Scan(NamedTuple):
-    """The edges of one block of lines."""
+    """The edges of one block of lines.
 
-    ends: np.ndarray  # (n, 2) integers, or (n, 4): start, stop of the source, then of the target
+    Attributes
+    ----------
+    ends : ndarray of int, shape (n, 2) or (n, 4)
+        Integer ids, or start and stop of the text of the source and of the target.
+    weight : ndarray of float or None
+    n_lines, n_bad : int
+    bad_line : int
+        Index of the first bad line in the block; -1 if there is none.
+    bad_start : int
+        The first byte of that line.
+    time : ndarray of int, shape (n, 2), or None
+        Start and stop of the text.
+    """
+
+    ends: np.ndarray
     weight: np.ndarray | None
     n_lines: int
     n_bad: int
-    bad_line: int  # index of the first bad line in the block, -1 if none
-    bad_start: int  # its first byte
-    time: np.ndarray | None = None  # (n, 2): start, stop of its text
+    bad_line: int
+    bad_start: int
+    time: np.ndarray | None = None
+
+    def select(self, good):
+        """Return the scan of some of its rows; the others are bad lines."""
+        return self._replace(
+            ends=self.ends[good],
+            weight=None if self.weight is None else self.weight[good],
+            time=None if self.time is None else self.time[good],
+            n_bad=self.n_bad + int(np.count_nonzero(~good)),
+        )
 
 
 class _Rules(NamedTuple):
     """How compiled code reads a line."""
 
-    separator: np.uint8  # 0 for runs of blanks
-    roles: np.ndarray  # of each column, an index of _ROLES
-    is_comment: np.ndarray  # for each byte
+    # 0 for runs of blanks.
+    separator: np.uint8
+    # Per column, an index of _ROLES.
+    roles: np.ndarray
+    # Per byte, whether it begins a comment.
+    is_comment: np.ndarray
     has_text_ids: bool
     is_unsigned: bool
     is_canonical: bool
@@ -49,11 +76,12 @@ class _Rules(NamedTuple):
 
 
 class _Columns(NamedTuple):
-    """What compiled code fills: a row per edge; weights and times are empty if there are none."""
+    """Arrays that compiled code fills, a row per edge; weights and times may be empty."""
 
     ends: np.ndarray
     weight: np.ndarray
-    hard: np.ndarray  # (edge, start, stop) of weights that a library must convert
+    # (edge, start, stop) of weights that are left to a library.
+    long_weights: np.ndarray
     time: np.ndarray
 
 
@@ -63,7 +91,8 @@ def scan_block(block, schema, *, skip_bad):
     Parameters
     ----------
     block : ndarray of uint8
-        Ends in a newline. Doubled quotes are resolved in place, so a block is scanned once.
+        Ends in a newline. Doubled quotes are resolved in place, so a block of text ids can be
+        scanned only once.
     schema : TextSchema
         Separator, roles of the columns, kind of the ids.
     skip_bad : bool
@@ -86,32 +115,33 @@ def scan_block(block, schema, *, skip_bad):
         is_canonical=schema.canonical,
         skip_bad=skip_bad,
     )
-    capacity = block.size // len("1 2\n") + 1
-    n_weights = capacity if "weight" in schema.roles else 0
+    max_edges = block.size // len("1 2\n") + 1
+    max_weights = max_edges if "weight" in schema.roles else 0
+    max_times = max_edges if "time" in schema.roles else 0
     columns = _Columns(
-        ends=np.empty((capacity, 4 if has_text_ids else 2), dtype=np.int64),
-        weight=np.empty(n_weights),
-        hard=np.empty((n_weights, 3), dtype=np.int64),
-        time=np.empty((capacity if "time" in schema.roles else 0, 2), dtype=np.int64),
+        ends=np.empty((max_edges, 4 if has_text_ids else 2), dtype=np.int64),
+        weight=np.empty(max_weights),
+        long_weights=np.empty((max_weights, 3), dtype=np.int64),
+        time=np.empty((max_times, 2), dtype=np.int64),
     )
-    n, n_lines, n_bad, bad_line, bad_start, n_hard = _scan_bytes(block, rules, columns)
-    if n_hard:
-        edge, start, stop = columns.hard[:n_hard].T
+    n, n_lines, n_bad, bad_line, bad_start, n_long = _scan(block, schema, rules, columns)
+    if n_long:
+        edge, start, stop = columns.long_weights[:n_long].T
         numbers = tokens_at(block, start, stop).cast("float64")
         columns.weight[edge] = numbers.to_numpy(zero_copy_only=False)
     return Scan(
         ends=columns.ends[:n],
-        weight=columns.weight[:n] if columns.weight.size else None,
+        weight=columns.weight[:n] if max_weights else None,
         n_lines=n_lines,
         n_bad=n_bad,
         bad_line=bad_line,
         bad_start=bad_start,
-        time=columns.time[:n] if columns.time.size else None,
+        time=columns.time[:n] if max_times else None,
     )
 
 
 def tokens_at(block, start, stop):
-    """The texts block[start:stop] as an Arrow array."""
+    """Return the texts block[start:stop] as an Arrow array."""
     import pyarrow as pa
 
     offsets = np.zeros(start.size + 1, dtype=np.int64)
@@ -121,33 +151,17 @@ def tokens_at(block, start, stop):
     return pa.LargeStringArray.from_buffers(start.size, pa.py_buffer(offsets), pa.py_buffer(text))
 
 
-def _scan_bytes(block, rules, columns):
-    """Fill the columns; returns the numbers of edges, lines, bad lines, the first bad one, ...
-
-    Most files are plain pairs of integers; code for the others is compiled when there is one.
-    """
-    has_integers = not rules.has_text_ids and not rules.is_unsigned
-    are_pairs = has_integers and [_ROLES[role] for role in rules.roles] == ["source", "target"]
+def _scan(block, schema, rules, columns):
+    """Fill the columns; return the numbers of `_scan_lines`."""
+    are_pairs = schema.kind == "int64" and schema.roles == ("source", "target")
     i = n = 0
     if are_pairs:
+        # Most files are plain pairs of integers. Code for others is compiled when there is one.
         separator = int(rules.separator) or _SPACE
-        i, n = _plain_pairs(block, 0, separator, columns.ends, 0)
+        i, n = _scan_plain_pairs(block, 0, separator, columns.ends, 0)
         if i == block.size:
             return n, n, 0, -1, -1, 0
-    return _scan_lines(
-        block,
-        i,
-        n,
-        rules.separator,
-        are_pairs,
-        rules.roles,
-        rules.is_comment,
-        rules.has_text_ids,
-        rules.is_unsigned,
-        rules.is_canonical,
-        rules.skip_bad,
-        *columns,
-    )
+    return _scan_lines(block, i, n, are_pairs, rules, columns)
 
 
 @njit_cached
@@ -160,70 +174,81 @@ def _gather_tokens(block, start, stop, text):
 
 
 @njit_cached
-def _scan_lines(block, i, n, separator, pairs, roles, is_comment, is_text, *rest):
-    """Read on at byte i, with n lines read before.
+def _scan_lines(block, i, n, are_pairs, rules, columns):
+    """Scan the lines that begin at byte i, after n lines.
 
-    One loop, with all its branches: with the fields of a line read by an inlined function, a
+    This is one loop with all its branches: with the fields of a line read by an inlined function, a
     million lines took more than twice as long.
+
+    Returns
+    -------
+    n, n_lines, n_bad, bad_line, bad_start, n_long : int
+        The number of edges, fields of `Scan`, and the number of long weights.
     """
-    unsigned, canonical, skip_bad, ends, weight, hard, time = rest
+    separator = rules.separator
     n_lines = n
-    n_bad = n_hard = 0
+    n_bad = n_long = 0
     bad_line = bad_start = -1
-    last = roles.size - 1
+    last = rules.roles.size - 1
     while i < block.size:
-        if pairs:
-            before = n
-            i, n = _plain_pairs(block, i, _SPACE if separator == 0 else separator, ends, n)
-            n_lines += n - before
+        if are_pairs:
+            n_before = n
+            plain_separator = _SPACE if separator == 0 else separator
+            i, n = _scan_plain_pairs(block, i, plain_separator, columns.ends, n)
+            n_lines += n - n_before
             if i == block.size:
                 break
         line_start = i
-        doubled = False
         n_lines += 1
         i = _skip_blanks(block, i, separator)
-        if at(block, i) == _NEWLINE or (at(block, i) == _RETURN and at(block, i + 1) == _NEWLINE):
-            i = _next_line(block, i)
-            continue
-        if is_comment[at(block, i)]:
+        is_empty = at(block, i) == _NEWLINE or _is_return_newline(block, i)
+        if is_empty or rules.is_comment[at(block, i)]:
             i = _next_line(block, i)
             continue
         good = True
-        weighs_hard = False
+        has_doubled_quotes = False
+        has_long_weight = False
         for column in range(last + 1):
             i = _skip_blanks(block, i, separator)
-            role = roles[column]
-            quoted = at(block, i) == _QUOTE
+            role = rules.roles[column]
+            is_quoted = at(block, i) == _QUOTE
             if role == _WEIGHT:
-                value, start, i, good = read_decimal(block, i + quoted)
-                weight[n] = value
+                value, start, i, good = read_decimal(block, i + is_quoted)
+                columns.weight[n] = value
                 if value < 0:
-                    weighs_hard = True
-                    hard[n_hard, 0], hard[n_hard, 1], hard[n_hard, 2] = n, start, i
-            elif role in (_SKIP, _TIME) or is_text:
-                start, stop, i, good, has_double = _token(block, i, separator)
-                quoted = False
+                    has_long_weight = True
+                    columns.long_weights[n_long, 0] = n
+                    columns.long_weights[n_long, 1] = start
+                    columns.long_weights[n_long, 2] = i
+            elif role in (_SKIP, _TIME) or rules.has_text_ids:
+                start, stop, i, good, is_doubled = _token(block, i, separator)
+                # The token ends behind its quotes.
+                is_quoted = False
                 if role == _TIME:
-                    time[n, 0], time[n, 1] = start, stop
+                    columns.time[n, 0] = start
+                    columns.time[n, 1] = stop
                 elif role != _SKIP:
                     good = good and stop > start
-                    doubled = doubled or has_double
-                    ends[n, 2 * role - 2], ends[n, 2 * role - 1] = start, stop
+                    has_doubled_quotes = has_doubled_quotes or is_doubled
+                    columns.ends[n, 2 * role - 2] = start
+                    columns.ends[n, 2 * role - 1] = stop
             else:
-                number, i, good = read_integer(block, i + quoted, unsigned, canonical)
-                ends[n, role - 1] = number
+                number, i, good = read_integer(
+                    block, i + is_quoted, rules.is_unsigned, rules.is_canonical
+                )
+                columns.ends[n, role - 1] = number
             if not good:
                 break
-            if quoted:
+            if is_quoted:
                 good = at(block, i) == _QUOTE
                 i += 1
-            before = i
+            field_stop = i
             i = _skip_blanks(block, i, separator)
             if column == last:
-                i += at(block, i) == _RETURN and at(block, i + 1) == _NEWLINE
+                i += _is_return_newline(block, i)
                 good = good and at(block, i) == _NEWLINE
             elif separator == 0:
-                good = good and i > before
+                good = good and i > field_stop
             else:
                 good = good and at(block, i) == separator
                 i += 1
@@ -234,48 +259,55 @@ def _scan_lines(block, i, n, separator, pairs, roles, is_comment, is_text, *rest
             if bad_line < 0:
                 bad_line = n_lines - 1
                 bad_start = line_start
-            if not skip_bad:
+            if not rules.skip_bad:
                 break
             i = _next_line(block, line_start)
             continue
-        if doubled:
-            ends[n, 1] = _undouble(block, ends[n, 0], ends[n, 1])
-            ends[n, 3] = _undouble(block, ends[n, 2], ends[n, 3])
-        n_hard += weighs_hard
+        if has_doubled_quotes:
+            columns.ends[n, 1] = _undouble(block, columns.ends[n, 0], columns.ends[n, 1])
+            columns.ends[n, 3] = _undouble(block, columns.ends[n, 2], columns.ends[n, 3])
+        n_long += has_long_weight
         n += 1
         i += 1
-    return n, n_lines, n_bad, bad_line, bad_start, n_hard
+    return n, n_lines, n_bad, bad_line, bad_start, n_long
 
 
 @njit_cached
-def _plain_pairs(block, i, separator, ends, n):
-    """Read lines of two plain integers with nothing else; returns where the first other begins."""
+def _scan_plain_pairs(block, i, separator, ends, n):
+    """Scan lines of two canonical integers; return the start of the first other line, and n."""
     while i < block.size:
         line_start = i
         for column in range(2):
-            negative = at(block, i) == 45
-            i += negative
+            is_negative = at(block, i) == MINUS
+            i += is_negative
             first = i
             number = np.uint64(0)
-            digit = np.uint8(at(block, i) - np.uint8(48))
+            digit = digit_at(block, i)
             while digit < 10:
                 number = number * np.uint64(10) + np.uint64(digit)
                 i += 1
-                digit = np.uint8(at(block, i) - np.uint8(48))
+                digit = digit_at(block, i)
             n_digits = i - first
             i += column == 1 and at(block, i) == _RETURN
             if (
                 n_digits == 0
+                # 19 digits fit in uint64.
                 or n_digits > 19
                 or number >= np.uint64(1 << 63)
-                or (at(block, first) == 48 and n_digits + negative > 1)
+                # 007 and -0 are not canonical.
+                or (at(block, first) == ZERO and n_digits + is_negative > 1)
                 or at(block, i) != (separator if column == 0 else _NEWLINE)
             ):
                 return line_start, n
-            ends[n, column] = -np.int64(number) if negative else np.int64(number)
+            ends[n, column] = -np.int64(number) if is_negative else np.int64(number)
             i += 1
         n += 1
     return i, n
+
+
+@inline_njit
+def _is_return_newline(block, i):
+    return at(block, i) == _RETURN and at(block, i + 1) == _NEWLINE
 
 
 @inline_njit
@@ -294,19 +326,31 @@ def _next_line(block, i):
 
 @inline_njit
 def _token(block, i, separator):
-    """(start, stop, index after it, whether its quotes match, whether it holds doubled quotes)."""
+    """Read one field of text.
+
+    Returns
+    -------
+    start, stop : int
+        The field, without quotes and blanks.
+    i : int
+        The index after it and after its closing quote.
+    good : bool
+        Whether its quotes match.
+    is_doubled : bool
+        Whether it contains doubled quotes.
+    """
     if at(block, i) == _QUOTE:
         i += 1
         start = i
-        doubled = False
+        is_doubled = False
         while at(block, i) != _NEWLINE:
             if at(block, i) == _QUOTE:
                 if at(block, i + 1) != _QUOTE:
-                    return start, i, i + 1, True, doubled
-                doubled = True
+                    return start, i, i + 1, True, is_doubled
+                is_doubled = True
                 i += 1
             i += 1
-        return start, i, i, False, doubled
+        return start, i, i, False, is_doubled
     start = i
     if separator == 0:
         while at(block, i) != _SPACE and at(block, i) != _TAB and at(block, i) != _NEWLINE:
@@ -325,7 +369,7 @@ def _token(block, i, separator):
 
 @inline_njit
 def _undouble(block, start, stop):
-    """Turn "" into one quote within a quoted block[start:stop], in place; returns its new stop."""
+    """Replace "" by " within a quoted block[start:stop], in place; return its new stop."""
     if start == 0 or at(block, start - 1) != _QUOTE:
         return stop
     cursor = i = start

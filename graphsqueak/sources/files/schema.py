@@ -1,7 +1,7 @@
 """Detect the schema of a text file of edges from its first lines.
 
-The schema is inferred in the order of the steps below. Each can be set by the user instead, and
-each is a list of rules, or a function, of its own.
+The schema is inferred in the order of the steps below. Each step has its own list of rules, or its
+own function, and can be replaced by an argument of the user.
 
 1. separator (`fields.find_separator`)
        The first of tab, semicolon, comma, blanks that splits the sampled lines into the same
@@ -44,11 +44,12 @@ from graphsqueak.sources.files.fields import (
 from graphsqueak.sources.files.header import FirstLine, has_header, lacks_name_of_row_names
 from graphsqueak.sources.files.scan import scan_block
 
-__all__ = ["BYTE_ORDER_MARK", "TextSchema", "detect_schema"]
+__all__ = ["TextSchema", "detect_schema"]
 
-# Lines whose fields are compared one by one, in Python.
+# Lines whose fields are compared one by one, in Python. Halved or doubled, no test file is read
+# differently.
 _N_SAMPLED_LINES = 200
-BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True)
@@ -57,10 +58,12 @@ class TextSchema:
 
     Attributes
     ----------
-    separator : str, one character, or "" for runs of blanks
+    separator : str
+        One character, or "" for runs of blanks.
     roles : tuple of {"source", "target", "weight", "time", "skip"}
         One per column.
-    kind : {"int64", "uint64", "text"}, what the ids are
+    kind : {"int64", "uint64", "text"}
+        Kind of the ids.
     canonical : bool
         Whether integers such as 007 and +7 are refused.
     comments : tuple of str
@@ -71,9 +74,10 @@ class TextSchema:
         Number of that line, counted from 1.
     is_named : bool
         Whether a header or a comment names the columns.
-    names : tuple of those names, or None
+    names : tuple of str or None
+        These names.
     are_distances : bool
-        Whether weights are distances, none of which may be zero.
+        Whether weights are distances, which may not be zero.
     """
 
     separator: str
@@ -89,9 +93,26 @@ class TextSchema:
 
     @property
     def columns(self):
-        """Names, or numbers, of source, target and weight."""
-        named = {role: self.names[k] if self.names else k for k, role in enumerate(self.roles)}
-        return tuple(named[role] for role in ("source", "target", "weight") if role in named)
+        """Names, or positions, of source, target and weight."""
+        found = (self.column_of(role) for role in ("source", "target", "weight"))
+        return tuple(column for column in found if column is not None)
+
+    def column_of(self, role):
+        """Return the name, or the position, of the column of a role; None if there is none."""
+        if role not in self.roles:
+            return None
+        position = self.roles.index(role)
+        return self.names[position] if self.names else position
+
+    def may_begin_with_count(self, options):
+        """Whether the first line can be "n m", the number of nodes and edges, as well as an edge.
+
+        Parameters
+        ----------
+        options : ReadOptions
+        """
+        is_pair = self.kind != "text" and len(self.roles) == 2
+        return is_pair and not self.is_named and options.header == "auto"
 
 
 class _Sample(NamedTuple):
@@ -181,12 +202,12 @@ def detect_schema(sample, options, *, name, kind=None, names_before=()):
 
 
 def _first_lines(sample, comments):
-    """Up to _N_SAMPLED_LINES lines of data, and the comments before them, or an empty one."""
+    """Return up to _N_SAMPLED_LINES lines of data, and the comments before them."""
     marks = tuple(mark.encode() for mark in comments)
     lines = []
     remarks = []
     first_start = first_number = number = 0
-    offset = len(BYTE_ORDER_MARK) if sample.startswith(BYTE_ORDER_MARK) else 0
+    offset = len(_BYTE_ORDER_MARK) if sample.startswith(_BYTE_ORDER_MARK) else 0
     while offset < len(sample) and len(lines) < _N_SAMPLED_LINES:
         stop = sample.find(b"\n", offset)
         stop = len(sample) if stop < 0 else stop
@@ -202,11 +223,15 @@ def _first_lines(sample, comments):
                 first_number = number
             lines.append(line)
         offset = stop + 1
+    # The schema looks at the first and the last comment.
     return _Sample(lines, first_start, first_number, remarks or [b""])
 
 
 def _detect_header(fields, comments, separator, options, names_before):
-    """The header of the sampled lines; a missing name of R's row names is added to `fields`."""
+    """Return the header of the sampled lines.
+
+    R writes no name for the column of row names; an empty one is added to `fields`.
+    """
     commented = _decoded(split_fields(comments[-1], separator) or [])
     is_commented = len(commented) == len(fields[0]) and find_ends(commented) is not None
     if options.header is not False and lacks_name_of_row_names(fields):
@@ -228,7 +253,7 @@ def _decoded(fields):
 
 
 def _detect_roles(fields, header, options, *, is_first_file):
-    """The role of each column, from the names and contents of the columns."""
+    """Return the role of each column, from the names and contents of the columns."""
     n_columns = len(fields[0])
     contents = contents_of(fields[header.is_first_line :], n_columns)
     if not is_first_file:
@@ -252,7 +277,7 @@ def _detect_roles(fields, header, options, *, is_first_file):
 
 
 def _detect_id_kind(text, schema, ids):
-    """Integer kinds are tried first; a line that fails for another reason decides nothing."""
+    """Return the kind of the ids: the first kind of integers that no line contradicts, or text."""
     if ids == "text":
         return "text"
     for kind in ("int64", "uint64"):

@@ -1,13 +1,12 @@
-"""Cut an input into pieces of about the same size, each a stream that can be read anywhere.
+"""Cut an input into pieces of about the same size, each a stream that can be read on any machine.
 
-A piece is some files of a folder or glob, or some row groups of a Parquet file, or a range of bytes
-of a plain text file that begins and ends with a line, on disk or at an address. What only the
-first lines of an input tell (separator, columns, kind of ids, weights or none) is found once, here,
-and handed to every piece. The pieces depend on the input and on `n_parts` alone, not on who is
-going to read them.
+A piece is some files of a folder or glob, some row groups of a Parquet file, or a range of bytes of
+a plain text file that begins and ends with a line, on disk or at an address. What only the first
+lines of an input show (separator, columns, kind of ids, weights) is detected once, here, and passed
+to every piece. The pieces depend only on the input and on `n_parts`.
 """
 
-import os
+import io
 from dataclasses import replace
 from itertools import pairwise
 
@@ -16,29 +15,34 @@ import numpy as np
 from graphsqueak.errors import InputError, Parameter
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.sources.edge_source import EdgeSource
+from graphsqueak.sources.files.inflating import PIECE_BYTES
 from graphsqueak.sources.files.reading import FileSource, detect_format
-from graphsqueak.sources.files.text import doubtful_count_error, first_look
+from graphsqueak.sources.files.scan import scan_block
+from graphsqueak.sources.files.text import ambiguous_count_error, detect_text_schema
 
 __all__ = ["split", "unread"]
 
-_N_PARTS = 16  # pieces of a middling input
-_LEAST, _MOST = 1 << 23, 1 << 28  # bytes of a piece, unless n_parts says otherwise
-_EDGE = 16  # bytes of an edge in memory
-_LOOK = 1 << 16
+# Pieces of an input from 128 MiB to 4 GiB: enough for the cores of one machine. Halved, machines of
+# more than 8 cores are partly idle; doubled, twice as many summaries are merged.
+_N_PARTS = 16
+# Smallest and largest piece. A smaller one costs more to start than to read; a larger one takes
+# long to repeat if a worker fails. Not measured: they only change the number of pieces.
+_MIN_PIECE_BYTES = 1 << 23
+_MAX_PIECE_BYTES = 1 << 28
 
 
 def split(
     source: EdgeList | EdgeSource, n_parts: int | None = None
 ) -> list[EdgeList] | list[FileSource]:
-    """Pieces of a graph, in order; together they hold each edge once.
+    """Cut a graph into pieces, in order, which together contain each edge once.
 
     Parameters
     ----------
     source : EdgeSource of files, or EdgeList
-        What `read_edges` gives, or a graph in memory.
+        What `read_edges` returns, or a graph in memory.
     n_parts : int, optional
-        About how many; a file that cannot be cut, compressed text for one, stays whole. Default:
-        16, but pieces of 8 MiB at least and 256 MiB at most, so that a large input has more.
+        Approximate number of pieces. A file that cannot be cut, such as compressed text, stays
+        whole. Default: 16, but pieces of at least 8 MiB and at most 256 MiB.
 
     Examples
     --------
@@ -46,7 +50,8 @@ def split(
     [1, 2]
     """
     if isinstance(source, EdgeList):
-        n_parts = n_parts or _count(_EDGE * source.n_edges)
+        n_bytes = source.tail.nbytes + source.head.nbytes + source.weight.nbytes
+        n_parts = n_parts or _default_n_parts(n_bytes)
         cuts = np.linspace(0, source.n_edges, n_parts + 1).astype(np.int64).tolist()
         return [source.part(*cut) for cut in pairwise(cuts)]
     if not isinstance(source, FileSource) or not source.is_rereadable:
@@ -56,9 +61,8 @@ def split(
         )
     if not source.is_materialized:
         raise InputError(
-            "pairs are held by attribute, not read in parts, and what is drawn of them is little "
-            "more than a sparsifier keeps: workers would have nothing to share; leave workers, "
-            "scheduler and tree away"
+            "an entity-attribute table is held by attribute and cannot be cut into parts; its "
+            "sampled edges are few: omit workers, scheduler and tree"
         )
     if source.options.duplicates == "once":
         raise InputError(
@@ -70,52 +74,65 @@ def split(
             "a table cannot be cut into parts; write it to files first, or hold its edges: "
             "read_edges(...).to_edge_list()"
         )
-    settled = source.settle()
+    schema = source.detect_schema()
     sizes = [part.n_bytes() for part in source.parts]
-    size = max(sum(sizes) / (n_parts or _count(sum(sizes))), 1)
-    groups, room = [], 0.0
+    piece_size = max(sum(sizes) / (n_parts or _default_n_parts(sum(sizes))), 1)
+    groups = []
+    # Bytes by which the last group is smaller than a piece.
+    n_free = 0.0
     for part, n_bytes in zip(source.parts, sizes, strict=True):
-        part = part if part.path is None else replace(part, path=part.path.resolve())
-        pieces = _cut(part, round(n_bytes / size), source.options, settled)
-        if len(pieces) > 1 or n_bytes > room:
+        if part.path is not None:
+            part = replace(part, path=part.path.resolve())
+        pieces = _cut(part, round(n_bytes / piece_size), source.options, schema)
+        if len(pieces) > 1:
             groups += [[piece] for piece in pieces]
-            room = size - n_bytes if len(pieces) == 1 else 0.0
+            n_free = 0.0
+        elif n_bytes > n_free:
+            groups.append(pieces)
+            n_free = piece_size - n_bytes
         else:
             groups[-1] += pieces
-            room -= n_bytes
+            n_free -= n_bytes
     return [
-        FileSource(group, source.options, batch_size=source.batch_size, settled=settled)
+        FileSource(group, source.options, batch_size=source.batch_size, schema=schema)
         for group in groups
     ]
 
 
 def unread(piece: EdgeList | EdgeSource) -> EdgeList | EdgeSource:
-    """A piece to be sent to others, without what a pass over it has found here.
+    """Return a piece without the ids and samples that a pass over it has collected.
+
+    Such a piece is small to send to a worker.
 
     Parameters
     ----------
     piece : EdgeList or EdgeSource
-        Those that do not come from `split` stay as they are.
+        Other than the pieces of `split`, it is returned as it is.
     """
     if type(piece) is not FileSource or not piece.is_rereadable:
         return piece
-    how = {"batch_size": piece.batch_size, "settled": piece.settle()}
-    return FileSource(piece.parts, piece.options, **how)
+    schema = piece.detect_schema()
+    return FileSource(piece.parts, piece.options, batch_size=piece.batch_size, schema=schema)
 
 
-def _count(n_bytes):
-    return max(min(_N_PARTS, n_bytes // _LEAST), -(-n_bytes // _MOST), 1)
+def _default_n_parts(n_bytes):
+    return max(min(_N_PARTS, n_bytes // _MIN_PIECE_BYTES), -(-n_bytes // _MAX_PIECE_BYTES), 1)
 
 
-def _cut(part, n_pieces, options, settled):
-    """One file as `n_pieces` parts, or as one where it cannot be cut."""
+def _cut(part, n_pieces, options, schema):
+    """Return `n_pieces` parts of one file, or the file if it cannot be cut."""
     if n_pieces < 2:
         return [part]
     with part.open() as stream:
         form = detect_format(stream, part, options)
         if form == "text" and not stream.is_compressed:
-            schema = first_look(stream, options, settled.kind, settled.columns)
-            return [part] if schema is None else _cut_text(part, n_pieces, options, schema)
+            text_schema = detect_text_schema(stream, options, schema.kind, schema.columns)
+            if text_schema is None:
+                return [part]
+            if text_schema.may_begin_with_count(options):
+                # A piece cannot check it: it does not see all lines.
+                _refuse_count(stream.peek(0), part, text_schema)
+            return _cut_text(part, n_pieces, text_schema)
     return _cut_parquet(part, n_pieces) if form == "parquet" else [part]
 
 
@@ -124,22 +141,18 @@ def _cut_parquet(part, n_pieces):
 
     with part.open_raw() as raw, pq.ParquetFile(raw) as file:
         n_groups = file.num_row_groups
-    cuts = np.unique(np.linspace(0, n_groups, n_pieces + 1).astype(np.int64)).tolist()
     return [
         replace(part, name=f"{part.name}, row groups {start} to {stop - 1}", span=(start, stop))
-        for start, stop in pairwise(cuts)
+        for start, stop in pairwise(_even_cuts(n_groups, n_pieces))
     ]
 
 
-def _cut_text(part, n_pieces, options, schema):
-    """Ranges of bytes, moved to the next line ends; only the first skips a header."""
+def _cut_text(part, n_pieces, schema):
+    """Return ranges of bytes, moved to the next line ends; only the first skips a header."""
     n_bytes = part.n_bytes()
-    with part.open_raw() as file:
-        if options.header == "auto" and not schema.is_named and schema.kind != "text":
-            _refuse_doubt(file, part.name, n_bytes, schema)
-        wanted = np.linspace(0, n_bytes, n_pieces + 1).astype(np.int64).tolist()[1:-1]
-        ends = [_next_line(file, offset, n_bytes) for offset in wanted]
-    cuts = np.unique([0, *ends, n_bytes]).tolist()
+    cuts = _even_cuts(n_bytes, n_pieces)
+    with part.open_raw() as raw:
+        ends = [_next_line(raw, offset) for offset in cuts[1:-1]]
     return [
         replace(
             part,
@@ -147,31 +160,34 @@ def _cut_text(part, n_pieces, options, schema):
             span=(start, stop),
             text_schema=schema if start == 0 else replace(schema, start=0, first_line=1),
         )
-        for start, stop in pairwise(cuts)
+        for start, stop in pairwise(np.unique([0, *ends, n_bytes]).tolist())
     ]
 
 
-def _next_line(file, offset, n_bytes):
-    """Where the first line begins that begins at `offset` or after."""
-    file.seek(offset - 1, os.SEEK_SET)
-    while piece := file.read(_LOOK):
-        found = piece.find(b"\n")
-        if found >= 0:
-            return file.tell() - len(piece) + found + 1
-    return n_bytes
+def _even_cuts(size, n_pieces):
+    """Return the ends of pieces of equal size, from 0 to `size`."""
+    return np.unique(np.linspace(0, size, n_pieces + 1).astype(np.int64)).tolist()
 
 
-def _refuse_doubt(file, name, n_bytes, schema):
-    """Refuse a first line that could count the nodes and lines that follow: no piece sees all."""
-    lines = file.read(_LOOK)[schema.start :].split(b"\n")[:-1]
-    rows = [
-        line.replace(schema.separator.encode() or b" ", b" ").split()
-        for line in lines
-        if not line.lstrip().startswith(tuple(mark.encode() for mark in schema.comments))
-    ]
-    if len(schema.roles) != 2 or len(rows) < 2 or not all(len(row) == 2 for row in rows):
+def _next_line(raw, offset):
+    """Return the start of the first line that begins at `offset` or later."""
+    raw.seek(offset - 1)
+    # A raw file would read single bytes. The buffer must not close it.
+    file = io.BufferedReader(raw, PIECE_BYTES)
+    file.readline()
+    position = file.tell()
+    file.detach()
+    return position
+
+
+def _refuse_count(sample, part, schema):
+    """Raise an InputError if the first line may count the nodes and lines of a file."""
+    lines = sample[schema.start : sample.rfind(b"\n") + 1]
+    ends = scan_block(np.frombuffer(bytearray(lines), np.uint8), schema, skip_bad=True).ends
+    if len(ends) < 2:
         return
-    first, *rest = ([int(cell) for cell in row] for row in rows if row[0].isdigit())
-    expected = n_bytes * len(lines) / max(sum(map(len, lines)) + len(lines), 1)
-    if expected / 2 < first[1] < 2 * expected and max(map(max, rest), default=0) <= first[0]:
-        raise doubtful_count_error(name, f"{first[0]} {first[1]}")
+    n_nodes, n_lines = ends[0].tolist()
+    # The sample stands for the whole file.
+    expected = part.n_bytes() * len(ends) / len(lines)
+    if expected / 2 < n_lines < 2 * expected and ends[1:].max() <= n_nodes:
+        raise ambiguous_count_error(part.name, n_nodes, n_lines)

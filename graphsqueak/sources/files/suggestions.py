@@ -1,9 +1,9 @@
-"""Suggest the columns that were probably meant, for error messages.
+"""Suggest columns of source, target, weight and time, for error messages.
 
-A table that can be read in two ways is refused, and the message names the columns that were
-probably meant: of `id,user,friend` those are user and friend. A column is not an end of an edge if
-its name or its values show that it is a row number, a quantity, a time or a date. If exactly two
-columns remain, they are suggested; otherwise the choice is left to the user.
+A table that can be read in two ways is refused, and the message suggests columns: for
+`id,user,friend` these are user and friend. A column is not an end of an edge if its name or its
+values show that it is a row number, a quantity, a time or a date. If exactly two columns remain,
+they are suggested; otherwise the choice is left to the user.
 """
 
 from typing import NamedTuple
@@ -28,7 +28,7 @@ __all__ = [
 
 
 class Suggestion(NamedTuple):
-    """Numbers of the columns that were probably meant, None where that is not clear."""
+    """Positions of the suggested columns; None if that is not clear."""
 
     ends: tuple[int, int] | None
     weight: int | None = None
@@ -45,7 +45,7 @@ def suggest_columns(names, contents, *, ends=None):
     contents : list of Content
         What each column holds.
     ends : pair of int, optional
-        Source and target, where the names leave no doubt about them.
+        Source and target, if their names show them.
 
     Returns
     -------
@@ -85,7 +85,7 @@ def suggest_columns(names, contents, *, ends=None):
 
 
 def _suggest_ends(names, contents):
-    """The two columns that can be ends of edges, None if they are more or fewer."""
+    """Return the two columns that can be ends of edges; None if not exactly two can."""
     possible = [
         column
         for column, content in enumerate(contents)
@@ -98,7 +98,7 @@ def _suggest_ends(names, contents):
 
 
 def columns_parameter(columns, names):
-    """How to choose columns: by name where names are plain, else by number.
+    """Return the argument that chooses columns: by name if names are plain, else by position.
 
     >>> print(columns_parameter((1, 2), ["id", "user", "friend"]))
     columns=('user', 'friend')
@@ -112,7 +112,7 @@ def columns_parameter(columns, names):
 
 
 def time_parameter(column, names):
-    """How to choose the column of times.
+    """Return the argument that chooses the column of times.
 
     >>> print(time_parameter(0, ["ts", "user", "friend"]))
     time='ts'
@@ -121,7 +121,7 @@ def time_parameter(column, names):
 
 
 def _name_or_number(column, names):
-    """The name of a column if the command line can hold it, else its number."""
+    """Return the name of a column if it can be given on the command line, else its position."""
     if names is None or names.count(names[column]) > 1:
         return column
     name = names[column]
@@ -130,7 +130,7 @@ def _name_or_number(column, names):
 
 
 def suggestion_in_words(suggestion, names):
-    """What to give instead of a guess, as the end of a message."""
+    """Return the end of a message: the arguments to give."""
     if suggestion.ends is None:
         pieces = [
             "choose source and target, ",

@@ -1,11 +1,15 @@
-"""Read a text file of edges, one line each, block by block."""
+"""Read a text file of edges, one per line, block by block.
 
-import re
-import shlex
+Lines are cut into blocks (`line_blocks`), and each block is scanned by compiled code
+(`scan.scan_block`) by the schema that the first lines show (`detect_text_schema`). Rules that
+compiled code does not check are applied to the scanned rows: ids are UTF-8, distances are not zero,
+and times can be read. `ScannedBlock` holds the result.
+"""
+
+import bisect
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -13,43 +17,37 @@ import numpy as np
 from graphsqueak.errors import InputError, Parameter
 from graphsqueak.sources.edge_source import Chunk, Opened
 from graphsqueak.sources.files.column_names import is_index_name
-from graphsqueak.sources.files.fields import (
-    SMALLEST_DISTANCE,
-    find_fault,
-    is_utf8,
-)
+from graphsqueak.sources.files.fields import SMALLEST_DISTANCE, find_fault, is_utf8
+from graphsqueak.sources.files.foreign import refuse_binary, refuse_foreign
 from graphsqueak.sources.files.scan import Scan, scan_block, tokens_at
-from graphsqueak.sources.files.schema import BYTE_ORDER_MARK, detect_schema
+from graphsqueak.sources.files.schema import TextSchema, detect_schema
 from graphsqueak.sources.times import are_dates, parse_times
 from graphsqueak.system.kernels import prefetch_map
 
 __all__ = [
+    "SAMPLE_BYTES",
     "ReadOptions",
     "ScannedBlock",
-    "doubtful_count_error",
-    "first_look",
+    "ambiguous_count_error",
+    "detect_text_schema",
     "line_blocks",
     "read_text",
-    "row_start",
     "scan_lines",
 ]
 
-_SAMPLE = 1 << 20
-_LONGEST_PREAMBLE = _LONGEST_LINE = 1 << 26
-_NEWLINE = "\n"
-_FOREIGN = {
-    ".graphml": ("GraphML", "read_graphml"),
-    ".gexf": ("GEXF", "read_gexf"),
-    ".gml": ("GML", "read_gml"),
-    ".net": ("a Pajek file", "read_pajek"),
-}
+# Bytes in which the schema of a file, or the header of its format, is searched. Halved, no test
+# file is read differently; doubled, one with ids 1 and 1.0 is.
+SAMPLE_BYTES = 1 << 20
+# Bytes of the longest line, and of the comments before the first line of data, that are kept in
+# memory. Binary files without zero bytes are refused here. Halved or doubled, so is that memory.
+_MAX_LINE_BYTES = 1 << 26
 
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """What the user has set about a file, where "auto" is for the reader to find out.
+    """Options of the user about a file; "auto" is detected.
 
-    `block_bytes` of text or `block_rows` of a Parquet or Arrow file are decoded at a time.
+    `block_bytes` of text, or `block_rows` of a Parquet or Arrow file, are decoded at a time.
     """
 
     delimiter: str
@@ -71,68 +69,98 @@ class ReadOptions:
 
 
 class ScannedBlock(NamedTuple):
-    """Lines of a file, what they hold, the number of the first, and how far the file is read."""
+    """A block of lines and the edges in it.
+
+    Attributes
+    ----------
+    text : ndarray of uint8
+    schema : TextSchema
+    scan : Scan
+        Weights are inverted if they are distances.
+    fraction_read : float
+        Fraction of the file up to the end of the block.
+    time : ndarray of float or None
+    has_dates : bool
+        Whether times were written as dates.
+    line_number : int
+        Number of the first line in the file, from 1.
+    """
 
     text: np.ndarray
+    schema: TextSchema
     scan: Scan
-    line_number: int
     fraction_read: float
     time: np.ndarray | None = None
     has_dates: bool = False
+    line_number: int = 1
+
+    def line_of(self, row):
+        """Return the number, in the file, of the line of an edge."""
+        return self.line_number + _line_index(self.text, self.schema, self.scan, row)
 
 
 def read_text(stream, options, *, kind=None, schema=None, names_before=()):
-    """Read the lines of `stream`.
+    """Read the lines of a stream.
 
     Parameters
     ----------
     stream : ByteStream
         At its beginning.
     options : ReadOptions
-        What the user has set.
     kind : {"int64", "uint64", "text"}, optional
-        Kind of the ids, if earlier files of the same stream have settled it.
+        Kind of the ids, if an earlier file of the same input has decided it.
     schema : TextSchema, optional
-        Of a piece of a file, whose beginning says what it is.
+        Schema of a piece of a file, detected at the beginning of that file.
     names_before : tuple of str
-        Of the columns of an earlier file of the same stream, if it had a header.
+        Columns of an earlier file of the same input, if it had a header.
 
     Returns
     -------
     Opened
         Its kind is None for a file without a line of data.
     """
-    if schema is None:
-        _refuse_foreign(stream)
-    doubts = schema is None and options.header == "auto"
-    if schema is None:
-        schema = first_look(stream, options, kind, names_before)
+    is_whole_file = schema is None
+    if is_whole_file:
+        refuse_foreign(stream)
+        schema = detect_text_schema(stream, options, kind, names_before)
     if schema is None:
         return Opened(None, False, iter(()))
-    doubts &= schema.kind != "text" and len(schema.roles) == 2 and not schema.is_named
     remarks = () if schema.is_named else ("no header",)
     if schema.names and options.columns is None and is_index_name(schema.names[0], 0):
         remarks += ("the index column skipped",)
+    may_begin_with_count = is_whole_file and schema.may_begin_with_count(options)
     return Opened(
         schema.kind,
         "weight" in schema.roles,
-        _chunks(stream, schema, options, doubts),
+        _chunks(stream, schema, options, may_begin_with_count=may_begin_with_count),
         schema.columns,
         remarks,
-        time=next((name for name, role in _named_roles(schema) if role == "time"), None),
+        time=schema.column_of("time"),
     )
 
 
-def _named_roles(schema):
-    names = schema.names or range(len(schema.roles))
-    return zip(names, schema.roles, strict=True)
+def detect_text_schema(stream, options, kind=None, names_before=()):
+    """Return the `TextSchema` of a stream at its beginning; None if it has no line of data."""
+    size = SAMPLE_BYTES
+    while True:
+        sample = stream.peek(size)
+        refuse_binary(sample, stream.name)
+        is_whole = len(sample) < size
+        whole_lines = sample if is_whole else sample[: sample.rfind(b"\n") + 1] or sample
+        schema = detect_schema(
+            whole_lines, options, name=stream.name, kind=kind, names_before=names_before
+        )
+        if schema is not None or is_whole or size >= _MAX_LINE_BYTES:
+            return schema
+        # The sample is all comments.
+        size *= 4
 
 
 def line_blocks(stream, *, skip=0, size=1 << 23):
     """Cut a stream into arrays of about `size` bytes that end with a newline.
 
-    The cuts depend on the bytes alone, not on the pieces they come in. A missing newline at the
-    end is added; the first `skip` bytes are left out.
+    The cuts depend on the bytes alone, not on the pieces in which they arrive. A missing newline at
+    the end is added. The first `skip` bytes are left out.
 
     >>> import io
     >>> from graphsqueak.sources.files.parts import ByteStream
@@ -144,18 +172,20 @@ def line_blocks(stream, *, skip=0, size=1 << 23):
     for piece in stream:
         buffer += piece
         if skip:
-            dropped = min(skip, len(buffer))
-            del buffer[:dropped]
-            skip -= dropped
+            n_dropped = min(skip, len(buffer))
+            del buffer[:n_dropped]
+            skip -= n_dropped
         while len(buffer) >= size:
-            cut = buffer.rfind(b"\n", 0, size) + 1 or buffer.find(b"\n", size) + 1
-            if cut == 0:
+            stop = buffer.rfind(b"\n", 0, size) + 1 or buffer.find(b"\n", size) + 1
+            if stop == 0:
                 break
-            block, buffer = buffer, buffer[cut:]
-            yield np.frombuffer(block, dtype=np.uint8)[:cut]
-        if len(buffer) > _LONGEST_LINE:
+            # The array keeps the old buffer; the rest of the bytes is copied to a new one.
+            block = buffer
+            buffer = block[stop:]
+            yield np.frombuffer(block, dtype=np.uint8)[:stop]
+        if len(buffer) > _MAX_LINE_BYTES:
             raise InputError(
-                f"{stream.name} has a line of more than {_LONGEST_LINE >> 20} MiB; it does not "
+                f"{stream.name} has a line of more than {_MAX_LINE_BYTES >> 20} MiB; it does not "
                 "look like a list of edges"
             )
     if buffer:
@@ -164,72 +194,74 @@ def line_blocks(stream, *, skip=0, size=1 << 23):
         yield np.frombuffer(buffer, dtype=np.uint8)
 
 
-def first_look(stream, options, kind=None, names_before=()):
-    """The `TextSchema` of a stream at its beginning; None if it holds no line of data."""
-    size = _SAMPLE
-    while True:
-        sample = stream.peek(size)
-        _refuse_binary(sample, stream.name)
-        is_whole = len(sample) < size
-        whole_lines = sample if is_whole else sample[: sample.rfind(b"\n") + 1] or sample
-        schema = detect_schema(
-            whole_lines, options, name=stream.name, kind=kind, names_before=names_before
-        )
-        if schema is not None or is_whole or size >= _LONGEST_PREAMBLE:
-            return schema
-        size *= 4
+def scan_lines(stream, schema, options):
+    """Yield a `ScannedBlock` per block of lines; a bad line that is not skipped is an error."""
+    skip_bad = options.on_bad_line == "skip"
+    texts = line_blocks(stream, skip=schema.start, size=options.block_bytes)
+    items = ((text, stream.fraction_read) for text in texts)
+    line_number = schema.first_line
+    # Decompression takes place in the thread that draws the items.
+    n_spare = 0 if stream.is_compressed else 1
+    scan_item = partial(_scan_item, schema=schema, skip_bad=skip_bad)
+    for block in prefetch_map(scan_item, items, n_spare=n_spare):
+        scan = block.scan
+        if scan.bad_line >= 0 and not skip_bad:
+            line = block.text.tobytes().split(b"\n")[scan.bad_line].removesuffix(b"\r")
+            _, fault = find_fault(line, schema)
+            raise InputError(f"{stream.name}, line {line_number + scan.bad_line}: ", fault)
+        yield block._replace(line_number=line_number)
+        line_number += scan.n_lines
 
 
-def _refuse_foreign(stream):
-    """Say of another kind of file what it is, and how to make edges of it."""
-    name = stream.name
-    form, reader = _FOREIGN.get(Path(name.lower()).suffix, (None, None))
-    if reader is not None:
-        raise InputError(
-            f"{name} is {form}, which is not read; in Python, convert it: write_edges(EdgeList"
-            f".from_networkx(networkx.Graph(networkx.{reader}({name!r}))), 'edges.tsv')"
-        )
-    begins = stream.peek(_SAMPLE)[:1000].lstrip().lower()
-    if re.search(rb"^p (edge|col|sp|max|cut) +\d+ +\d+ *\r?$", begins, re.MULTILINE):
-        raise InputError(
-            f"{name} is a DIMACS file, which is not read; pass its edges alone: "
-            f"grep '^[ae] ' {shlex.quote(name)} | cut -d ' ' -f 2- | graphsqueak info -"
-        )
-    if begins.removeprefix(BYTE_ORDER_MARK).startswith(b"sep="):
-        raise InputError(
-            f"{name} begins with a line for Excel, 'sep='; remove it: "
-            f"tail -n +2 {shlex.quote(name)} | graphsqueak info -"
-        )
-    if begins.startswith((b"<!doctype html", b"<html")):
-        raise InputError(f"{name} is a page of HTML, not a list of edges; download the file itself")
-    if begins.startswith(b"<?xml"):
-        raise InputError(f"{name} is XML, which is not read; write a line 'source,target' per edge")
-    if Path(name.lower()).suffix in (".json", ".jsonl") or begins.startswith((b"{", b"[")):
-        raise InputError(
-            f"{name} is JSON, which is not read; write a line 'source,target' per edge, e.g. with "
-            "jq -r '.links[] | [.source, .target] | @csv'"
-        )
+def _scan_item(item, schema, *, skip_bad):
+    """Scan a block of lines, and check what compiled code does not check."""
+    text, fraction_read = item
+    scan = scan_block(text, schema, skip_bad=skip_bad)
+    time = None
+    has_dates = False
+    good = np.ones(len(scan.ends), dtype=np.bool_)
+    # Comments may hold any bytes.
+    if schema.kind == "text" and text.max() >= 128 and not is_utf8(text):
+        good &= [is_utf8(text[a:b]) and is_utf8(text[c:d]) for a, b, c, d in scan.ends]
+    if schema.are_distances:
+        good &= scan.weight >= SMALLEST_DISTANCE
+    if scan.time is not None:
+        tokens = tokens_at(text, *scan.time.T)
+        time = parse_times(tokens)
+        has_dates = are_dates(tokens)
+        good &= ~np.isnan(time)
+    if not good.all():
+        if not skip_bad:
+            bad_line = _line_index(text, schema, scan, int(np.argmin(good)))
+            return ScannedBlock(text, schema, scan._replace(bad_line=bad_line), fraction_read)
+        scan = scan.select(good)
+        time = None if time is None else time[good]
+    if schema.are_distances:
+        scan = scan._replace(weight=1 / scan.weight)
+    return ScannedBlock(text, schema, scan, fraction_read, time, has_dates)
 
 
-def _refuse_binary(sample, name):
-    if sample.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise InputError(f"{name} is UTF-16 text; convert it to UTF-8 (iconv -f utf-16 -t utf-8)")
-    if b"\0" in sample:
-        raise InputError(
-            f"{name} is neither text nor a known format (Parquet, Arrow, gzip, zstd, bzip2); "
-            "convert it to one of these"
+def _line_index(text, schema, scan, row):
+    """Return the index, from 0, of the line of an edge of a scanned block."""
+    if schema.kind == "text":
+        start = scan.ends[row, 0]
+    elif scan.time is not None:
+        start = scan.time[row, 0]
+    else:
+        # The places of integers are not recorded. The first lines with more than `row` edges are
+        # found by bisection; this is needed for error messages only.
+        stops = np.flatnonzero(text == ord("\n")) + 1
+        return bisect.bisect_right(
+            stops, row, key=lambda stop: len(scan_block(text[:stop], schema, skip_bad=True).ends)
         )
-    if b"\r" in sample and b"\n" not in sample:
-        raise InputError(
-            f"{name} ends its lines with carriage returns alone; convert them (tr '\\r' '\\n')"
-        )
+    return int(np.count_nonzero(text[:start] == ord("\n")))
 
 
-def _chunks(stream, schema, options, doubts):
-    doubt = _CountDoubt() if doubts else None
+def _chunks(stream, schema, options, *, may_begin_with_count):
+    count = _FirstLineCount() if may_begin_with_count else None
     for block in scan_lines(stream, schema, options):
-        if doubt and not doubt.remains(block.scan.ends):
-            doubt = None
+        if count and not count.is_possible_after(block.scan.ends):
+            count = None
         yield Chunk(
             block.scan.ends,
             block.scan.weight,
@@ -238,16 +270,20 @@ def _chunks(stream, schema, options, doubts):
             fraction_read=block.fraction_read,
             time=block.time,
             has_dates=block.has_dates,
-            where=partial(_where, stream.name, block),
+            where=partial(_place, stream.name, block),
         )
-    if doubt and doubt.is_exact:
-        raise doubtful_count_error(stream.name, f"{doubt.n_nodes} {doubt.n_lines}")
+    if count and count.is_exact:
+        raise ambiguous_count_error(stream.name, count.n_nodes, count.n_lines)
 
 
-def doubtful_count_error(name, line):
-    """What to say of a first line that may count nodes and lines."""
+def _place(name, block, row):
+    return f"{name}, line {block.line_of(row)}"
+
+
+def ambiguous_count_error(name, n_nodes, n_lines):
+    """Return the error about a first line that is an edge, or counts nodes and lines."""
     return InputError(
-        f"{name}: its first line, '{line}', may be an edge or count the nodes and "
+        f"{name}: its first line, '{n_nodes} {n_lines}', may be an edge or count the nodes and "
         "edges that follow; give ",
         Parameter("header", True),
         " to skip it, ",
@@ -256,15 +292,16 @@ def doubtful_count_error(name, line):
     )
 
 
-class _CountDoubt:
-    """Whether the first line could be "n m": m lines follow, and no id in them exceeds n."""
+class _FirstLineCount:
+    """Whether the first line can be "n m": m lines follow, and no id in them exceeds n."""
 
     def __init__(self):
         self.n_nodes = None
-        self.n_lines = self._n_seen = 0
+        self.n_lines = 0
+        self._n_seen = 0
 
-    def remains(self, ends):
-        """Take the next lines; False once the first line cannot be a count."""
+    def is_possible_after(self, ends):
+        """Take the next lines; return whether the first line can still be a count."""
         if self.n_nodes is None and len(ends):
             self.n_nodes, self.n_lines = ends[0].tolist()
             ends = ends[1:]
@@ -273,102 +310,5 @@ class _CountDoubt:
 
     @property
     def is_exact(self):
+        """Whether as many lines followed as the first line counts."""
         return self._n_seen == self.n_lines > 0
-
-
-def scan_lines(stream, schema, options):
-    """Yield a `ScannedBlock` after the other; a bad line that is not skipped is an error."""
-    skip_bad = options.on_bad_line == "skip"
-
-    def work(drawn):
-        text, fraction = drawn
-        scan = scan_block(text, schema, skip_bad=skip_bad)
-        if schema.kind == "text" and text.max() >= 128:
-            scan = _without_broken_text(text, scan, skip_bad=skip_bad)
-        if schema.are_distances and scan.weight is not None:
-            scan = _without_zero_distances(text, scan, schema, skip_bad=skip_bad)
-        time = None
-        has_dates = False
-        if scan.time is not None:
-            tokens = tokens_at(text, *scan.time.T)
-            time = parse_times(tokens)
-            has_dates = are_dates(tokens)
-            good = ~np.isnan(time)
-            scan, time = _without_bad(text, scan, good, scan.time[:, 0], skip_bad), time[good]
-        return text, scan, fraction, time, has_dates
-
-    texts = line_blocks(stream, skip=schema.start, size=options.block_bytes)
-    blocks = ((text, stream.fraction_read) for text in texts)
-    line_number = schema.first_line
-    n_spare = 0 if stream.is_compressed else 1  # inflating takes a thread as well
-    for text, scan, fraction, time, has_dates in prefetch_map(work, blocks, n_spare=n_spare):
-        if scan.bad_line >= 0 and not skip_bad:
-            line = text[scan.bad_start :].tobytes().partition(b"\n")[0].removesuffix(b"\r")
-            _, fault = find_fault(line, schema)
-            raise InputError(f"{stream.name}, line {line_number + scan.bad_line}: ", fault)
-        yield ScannedBlock(text, scan, line_number, fraction, time, has_dates)
-        line_number += scan.n_lines
-
-
-def _without_broken_text(text, scan, *, skip_bad):
-    """Treat lines whose ids are not UTF-8 as bad; comments may hold any bytes."""
-    if is_utf8(text):
-        return scan
-    good = np.array([is_utf8(text[a:b]) and is_utf8(text[c:d]) for a, b, c, d in scan.ends])
-    return _without_bad(text, scan, good, scan.ends[:, 0], skip_bad)
-
-
-def _without_zero_distances(text, scan, schema, *, skip_bad):
-    """Treat lines of distance zero as bad, and turn the other distances into weights."""
-    good = scan.weight >= SMALLEST_DISTANCE
-    if not good.all() and not skip_bad:
-        row = int(np.argmin(good))
-        start = (
-            row_start(text.tobytes(), row, schema) if scan.ends.shape[1] == 2 else scan.ends[row, 0]
-        )
-        return _with_bad_line(text, scan, start)
-    scan = _without_bad(text, scan, good, None, skip_bad)
-    return scan._replace(weight=1 / scan.weight)
-
-
-def row_start(text, row, schema):
-    """The first byte of the line of `text` that holds the `row`-th good line of data, from 0."""
-    marks = tuple(mark.encode() for mark in schema.comments)
-    any_distance = replace(schema, are_distances=False)
-    start = 0
-    for line in text.split(b"\n"):
-        stripped = line.strip()
-        is_data = stripped and not stripped.startswith(marks)
-        if is_data and find_fault(line.removesuffix(b"\r"), any_distance) is None:
-            if row == 0:
-                return start
-            row -= 1
-        start += len(line) + 1
-    raise IndexError(row)
-
-
-def _with_bad_line(text, scan, start):
-    """The scan with the line that holds byte `start` as its first bad one."""
-    before = text[:start].tobytes()
-    return scan._replace(bad_line=before.count(b"\n"), bad_start=before.rfind(b"\n") + 1)
-
-
-def _without_bad(text, scan, good, starts, skip_bad):
-    """The scan without rows that are not good, or with the first of them as its bad line.
-
-    `starts` are the first bytes of something in every row.
-    """
-    if good.all():
-        return scan
-    if skip_bad:
-        kept = {"ends": scan.ends[good], "n_bad": scan.n_bad + int(np.count_nonzero(~good))}
-        more = {"weight": scan.weight, "time": scan.time}
-        kept |= {name: column[good] for name, column in more.items() if column is not None}
-        return scan._replace(**kept)
-    return _with_bad_line(text, scan, starts[np.argmin(good)])
-
-
-def _where(name, block, row):
-    """In which line of a file a row of a block is."""
-    before = block.text[: block.scan.time[row, 0]]
-    return f"{name}, line {block.line_number + np.count_nonzero(before == ord(_NEWLINE))}"

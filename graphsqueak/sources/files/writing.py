@@ -1,19 +1,19 @@
 """Write edges to a file, in the formats that `read_edges` reads.
 
-The name says the format: .tsv, .txt, .edges, .el (tab between columns), .csv, .parquet, .arrow or
-.feather, .mtx (Matrix Market, symmetric), .graph or .metis; .gz, .zst or .bz2 behind a text format
-compresses it; "-" is standard output, as .tsv. Text begins with a line that names the columns,
-unless header=False. The user's own ids are written. A list of edges does not name isolated nodes;
-Matrix Market and METIS do, but number the nodes 1..n. GraphML, for Gephi and its kin, has names and
-attributes of the nodes; it is written, not read.
+The suffix determines the format: .tsv, .txt, .edges, .el (tab between columns), .csv, .parquet,
+.arrow or .feather, .mtx (Matrix Market, symmetric), .graph or .metis. A second suffix .gz, .zst or
+.bz2 compresses text. "-" is standard output, as .tsv. Text begins with a line that names the
+columns, unless header=False. The user's own ids are written. A list of edges does not contain
+isolated nodes; Matrix Market and METIS files do, but number the nodes 1, ..., n. GraphML, for Gephi
+and similar programs, has names and attributes of the nodes; it is written but not read.
 
-The file appears whole or not at all: it is written beside its path and moved there at the end.
+The file appears whole or not at all: it is written next to its path and renamed at the end.
 
-Matrix Market and METIS are written by `matrix_market.py` and `metis.py`, which read them too.
+Matrix Market and METIS are written by `matrix_market.py` and `metis.py`, which also read them.
 """
 
 from collections.abc import Iterable, Mapping
-from contextlib import ExitStack, closing
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +24,7 @@ from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.sources.edge_source import EdgeSource
 from graphsqueak.sources.files.matrix_market import write_matrix_market
 from graphsqueak.sources.files.metis import write_metis
+from graphsqueak.sources.files.reading import FileSource
 from graphsqueak.system.atomic import STANDARD_OUTPUT, atomic_file
 from graphsqueak.system.paths import is_remote, local_path, same_file
 from graphsqueak.validation import check_choice
@@ -39,10 +40,15 @@ _FORMATS = {
     **dict.fromkeys((".graph", ".metis"), "metis"),
     ".graphml": "graphml",
 }
-_ROWS = 100_000  # of a table that are text at once
 _COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bzip2"}
-_UNWRITABLE = r"[\n\r\x00]|^$"  # in a line of text
-_NEEDS_QUOTES = r'^[#%"\s\x{FEFF}]|\s$'  # beyond what holds the separator
+_SEPARATORS = {"tsv": "\t", "csv": ","}
+# Rows of a table that are converted to text at a time, to bound the memory. Halved or doubled, 1 M
+# edges are written in the same time; with 10,000 rows it takes 10 % longer.
+_ROWS_PER_TEXT = 100_000
+# Ids that cannot be in a line of text.
+_UNWRITABLE = r"[\n\r\x00]|^$"
+# Ids that are not read back without quotes, apart from those with a separator.
+_NEEDS_QUOTES = r'^[#%"\s\x{FEFF}]|\s$'
 
 
 def write_edges(
@@ -52,18 +58,19 @@ def write_edges(
     weights: bool | str = "auto",
     header: bool = True,
 ) -> None:
-    """Write edges to `path`, whose name says the format.
+    """Write edges to a file, in the format that its suffix determines.
 
     Parameters
     ----------
     edges : EdgeList or EdgeSource
         A source is written batch by batch, except as Matrix Market or METIS, whose first line
-        counts the edges.
+        is the number of edges, and as GraphML.
     path : str or Path
-        Replaced if it exists, but not if `edges` are read from it. "-" is standard output, as .tsv.
+        An existing file is replaced, unless `edges` are read from it. "-" is standard output, as
+        .tsv.
     weights : bool or "auto"
-        Whether to write weights. "auto" leaves them out if all are 1; those of a pipe are written
-        in any case, since it cannot be looked at twice.
+        Whether to write weights. "auto" leaves them out if all are 1. Those of a pipe are always
+        written, since it cannot be read twice.
     header : bool
         Whether .tsv and .csv begin with the names source, target (and weight).
 
@@ -84,35 +91,35 @@ def write_edges(
         )
     form, compression = format_of(path)
     _refuse_own_input(edges, path)
-    if form in ("mtx", "metis"):
-        edges = edges if isinstance(edges, EdgeList) else edges.to_edge_list()
-        write = write_matrix_market if form == "mtx" else write_metis
-        with atomic_file(path, compression) as file:
-            write(file, edges, with_weights=_wants(weights, edges))
+    if form in ("mtx", "metis", "graphml"):
+        graph = edges if isinstance(edges, EdgeList) else edges.to_edge_list()
+        _write_graph(graph, path, form, compression, weights)
         return
-    if form == "graphml":
-        _write_graphml(edges if isinstance(edges, EdgeList) else edges.to_edge_list(), path)
-        return
-    if weights == "auto" and (str(path) == STANDARD_OUTPUT or not edges.is_rereadable):
-        weights = not isinstance(edges, EdgeList) or _wants(weights, edges)
+    if weights == "auto":
+        if isinstance(edges, EdgeList):
+            weights = _has_weights(edges)
+        elif str(path) == STANDARD_OUTPUT or not edges.is_rereadable:
+            # Neither can be started again when the first weight appears.
+            weights = True
     try:
-        _write_table(edges, path, form, compression, weights, header)
-    except _WeightsAfterAll:
-        _write_table(edges, path, form, compression, True, header)
+        _write_batches(edges, path, form, compression, weights=weights, header=header)
+    except _FirstWeightError:
+        _write_batches(edges, path, form, compression, weights=True, header=header)
 
 
 def write_columns(
     columns: Mapping[str, ArrayLike] | Iterable[Mapping[str, ArrayLike]], path: str | Path
 ) -> None:
-    """Write columns to `path`, whose name says the format; whole or not at all.
+    """Write columns to a table file, in the format that its suffix determines.
 
     Parameters
     ----------
-    columns : mapping of str to array, or several
-        Name and values of each column, all of one length. Of several, with the same names, one is
-        held at a time.
+    columns : mapping of str to array, or iterable of such mappings
+        Name and values of each column, all of one length. Several mappings have the same names, and
+        are written one after the other.
     path : str or Path
-        .tsv, .csv (also .gz, .zst, .bz2 behind them), .parquet or .arrow.
+        .tsv, .csv (also with .gz, .zst or .bz2), .parquet or .arrow. The file appears whole or not
+        at all.
 
     Examples
     --------
@@ -127,27 +134,19 @@ def write_columns(
     form, compression = format_of(path)
     if form not in ("tsv", "csv", "parquet", "arrow"):
         raise InputError(f"{path}: a table cannot be written as {form}; use .tsv, .csv or .parquet")
-    with atomic_file(path, compression) as file, ExitStack() as closing_later:
-        writer = None
-        for part in [columns] if isinstance(columns, Mapping) else columns:
+    parts = [columns] if isinstance(columns, Mapping) else columns
+    with atomic_file(path, compression) as file, _open_table(file, form) as table:
+        for part in parts:
             frame = pl.DataFrame({name: _plain_values(column) for name, column in part.items()})
-            if form in ("tsv", "csv"):
-                separator = "\t" if form == "tsv" else ","
-                if writer is None:
-                    file.write(frame.clear().write_csv(separator=separator).encode())
-                writer = file
-                for rows in frame.iter_slices(_ROWS):  # not by polars, whose errors have no reason
-                    text = rows.write_csv(separator=separator, include_header=False)
-                    file.write(text.encode())
-                continue
-            table = frame.to_arrow()
-            if writer is None:
-                writer = closing_later.enter_context(_open_arrow(file, form, table.schema))
-            writer.write_table(table)
+            table.write(frame.to_arrow())
 
 
 def format_of(path):
-    """Format and compression that a file name asks for."""
+    """Return the format and the compression that the suffix of a file determines.
+
+    >>> format_of("edges.csv.gz")
+    ('csv', 'gzip')
+    """
     if str(path) == STANDARD_OUTPUT:
         return "tsv", None
     name = Path(path) if is_remote(path) else local_path(path)
@@ -166,15 +165,37 @@ def format_of(path):
     return form, compression
 
 
-def _write_graphml(edges, path):
-    """By networkx, with what is known of the nodes, and weights in any case."""
+def _refuse_own_input(edges, path):
+    """Refuse to replace a file by edges that are read from it; devices cannot be replaced."""
+    for part in edges.parts if isinstance(edges, FileSource) else ():
+        if part.signature() is not None and same_file(part.path or part.name, path):
+            raise InputError(f"{path} is what the edges are read from; write them elsewhere")
+
+
+def _has_weights(edges):
+    return bool((edges.weight != 1).any())
+
+
+def _write_graph(edges, path, form, compression, weights):
+    """Write a graph in memory, in a format that is not a table of edges."""
+    if form == "graphml":
+        _write_graphml(edges, path, compression)
+        return
+    write = write_matrix_market if form == "mtx" else write_metis
+    with_weights = _has_weights(edges) if weights == "auto" else weights
+    with atomic_file(path, compression) as file:
+        write(file, edges, with_weights=with_weights)
+
+
+def _write_graphml(edges, path, compression):
+    """Write the edges with their weights, and the nodes with their attributes, by networkx."""
     import networkx as nx
 
     graph = edges.to_networkx()
     if len(set(map(str, graph))) < len(graph):
         raise InputError("two node ids are written the same (such as 1 and '1'); rename one")
     try:
-        with atomic_file(path, format_of(path)[1]) as file:
+        with atomic_file(path, compression) as file:
             nx.write_graphml_xml(graph, file)
     except (nx.NetworkXError, TypeError, KeyError) as error:
         raise InputError(
@@ -183,134 +204,142 @@ def _write_graphml(edges, path):
         ) from None
 
 
-class _WeightsAfterAll(Exception):  # noqa: N818 - a signal, not an error
-    """A batch has weights other than 1 where the first one had none."""
+class _FirstWeightError(Exception):
+    """A batch has weights other than 1, after others were written without weights."""
 
 
-def _refuse_own_input(edges, path):
-    """Refuse to replace a file by edges that are read from it; devices cannot be replaced."""
-    for part in getattr(edges, "parts", ()):
-        if part.signature() is not None and same_file(part.path or part.name, path):
-            raise InputError(f"{path} is what the edges are read from; write them elsewhere")
-
-
-def _write_table(edges, path, form, compression, weights, header):
-    ids_between = getattr(edges, "ids_between", lambda start, stop: edges.ids[start:stop])
-    with atomic_file(path, compression) as file:
+def _write_batches(edges, path, form, compression, *, weights, header):
+    """Write a table of edges, batch by batch."""
+    names = _NodeNames(edges)
+    with (
+        atomic_file(path, compression) as file,
+        _open_table(file, form, header=header, of_edges=True) as table,
+    ):
         batches = iter(edges)
-        first = next(batches, EdgeList.from_validated([], [], [], n_nodes=0))
-        decided = _wants(weights, first)
-        with closing(_open_table(file, form, ids_between, decided, header)) as table:
-            table.write(first)
-            for batch in batches:
-                if not decided and _wants(weights, batch):
-                    raise _WeightsAfterAll
-                table.write(batch)
+        batch = next(batches, EdgeList.from_validated([], [], [], n_nodes=0))
+        with_weights = _has_weights(batch) if weights == "auto" else weights
+        while batch is not None:
+            if not with_weights and weights == "auto" and _has_weights(batch):
+                raise _FirstWeightError
+            table.write(names.table(batch, with_weights=with_weights))
+            batch = next(batches, None)
 
 
-def _wants(weights, edges):
-    return bool((edges.weight != 1).any()) if weights == "auto" else weights
+@contextmanager
+def _open_table(file, form, *, header=True, of_edges=False):
+    """Yield a table writer, which has a method `write(table)` for Arrow tables.
 
-
-def _open_table(file, form, ids_between, with_weights, header):
-    """A writer of rows with methods write(batch) and close().
-
-    ids_between(start, stop) are the ids of those nodes.
+    Ids of edges are written such that `read_edges` reads the same ids.
     """
-    names = _Names(ids_between)
-    if form in ("tsv", "csv"):
-        table = _TextTable(file, names, "\t" if form == "tsv" else ",", with_weights=with_weights)
-        if header:
-            table.write_header()
-        return table
-    return _ArrowTable(file, names, form, with_weights=with_weights)
+    if form in _SEPARATORS:
+        yield _TextTable(file, _SEPARATORS[form], header=header, of_edges=of_edges)
+        return
+    writer = _ArrowTable(file, form)
+    try:
+        yield writer
+    finally:
+        writer.close()
 
 
 class _TextTable:
-    def __init__(self, file, names, separator, *, with_weights):
-        self._file, self._names = file, names
-        self._separator, self._with_weights = separator, with_weights
+    """A table in a text file, to which rows are appended."""
 
-    def write_header(self):
-        names = ["source", "target", "weight"][: 2 + self._with_weights]
-        self._file.write(f"{self._separator.join(names)}\n".encode())
+    def __init__(self, file, separator, *, header, of_edges):
+        self._file = file
+        self._separator = separator
+        self._needs_header = header
+        self._of_edges = of_edges
 
-    def write(self, batch):
+    def write(self, table):
+        """Append the rows of an Arrow table, after the names of the columns."""
         import polars as pl
 
-        frame = pl.DataFrame(self._names.columns(batch, with_weights=self._with_weights))
-        style = "never"
-        if frame.schema["source"] == pl.String:
-            style = self._quoting(frame)
-        self._file.write(
-            frame.write_csv(
-                include_header=False, separator=self._separator, quote_style=style
-            ).encode()
-        )
-
-    def _quoting(self, frame):
-        import polars as pl
-
-        ends = pl.concat([frame["source"], frame["target"]])
-        broken = ends.filter(ends.str.contains(_UNWRITABLE))
-        if len(broken):
-            raise InputError(
-                f"node id {broken[0]!r} cannot be written as text (it is empty or has a line end); "
-                "write .parquet or .arrow"
+        frame = pl.from_arrow(table)
+        if self._needs_header:
+            self._file.write(frame.clear().write_csv(separator=self._separator).encode())
+            self._needs_header = False
+        quote_style = _quote_style(frame) if self._of_edges else "necessary"
+        # polars could write to the file, but its errors would not name the reason.
+        for rows in frame.iter_slices(_ROWS_PER_TEXT):
+            text = rows.write_csv(
+                include_header=False, separator=self._separator, quote_style=quote_style
             )
-        return "non_numeric" if ends.str.contains(_NEEDS_QUOTES).any() else "necessary"
+            self._file.write(text.encode())
 
-    def close(self):
-        pass
+
+def _quote_style(frame):
+    """Return how polars quotes the ids of edges; refuse ids that cannot be in a line of text."""
+    import polars as pl
+
+    if frame.schema["source"] != pl.String:
+        return "never"
+    ends = pl.concat([frame["source"], frame["target"]])
+    unwritable = ends.filter(ends.str.contains(_UNWRITABLE))
+    if len(unwritable):
+        raise InputError(
+            f"node id {unwritable[0]!r} cannot be written as text (it is empty or has a line end); "
+            "write .parquet or .arrow"
+        )
+    return "non_numeric" if ends.str.contains(_NEEDS_QUOTES).any() else "necessary"
 
 
 class _ArrowTable:
-    def __init__(self, file, names, form, *, with_weights):
-        self._file, self._names = file, names
-        self._form, self._with_weights = form, with_weights
+    """A table in a Parquet or Arrow file, to which rows are appended."""
+
+    def __init__(self, file, form):
+        self._file = file
+        self._form = form
         self._writer = None
 
-    def write(self, batch):
+    def write(self, table):
+        """Append the rows of an Arrow table."""
         import pyarrow as pa
+        import pyarrow.parquet as pq
 
-        table = pa.table(self._names.columns(batch, with_weights=self._with_weights))
-        if self._writer is None:
-            self._writer = _open_arrow(self._file, self._form, table.schema)
+        if self._writer is None and self._form == "parquet":
+            self._writer = pq.ParquetWriter(
+                self._file, table.schema, compression="zstd", write_page_checksum=True
+            )
+        elif self._writer is None:
+            options = pa.ipc.IpcWriteOptions(compression="zstd")
+            self._writer = pa.ipc.new_file(self._file, table.schema, options=options)
         self._writer.write_table(table)
 
     def close(self):
+        """Write the end of the file."""
         if self._writer is not None:
             self._writer.close()
 
 
-def _open_arrow(file, form, schema):
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    if form == "parquet":
-        return pq.ParquetWriter(file, schema, compression="zstd", write_page_checksum=True)
-    return pa.ipc.new_file(file, schema, options=pa.ipc.IpcWriteOptions(compression="zstd"))
-
-
-class _Names:
+class _NodeNames:
     """The ids of the nodes so far, as NumPy integers or Arrow text, each converted once."""
 
-    def __init__(self, ids_between):
-        self._ids_between = ids_between
+    def __init__(self, edges):
+        self._edges = edges
         self._ids = None
         self._n_known = 0
 
-    def columns(self, batch, *, with_weights):
-        """Source, target and, if wanted, weight of every edge of a batch."""
+    def table(self, batch, *, with_weights):
+        """Return source, target and, if wanted, weight of every edge of a batch."""
+        import pyarrow as pa
+
         if self._ids is None or batch.n_nodes > self._n_known:
-            new = _writable_ids(self._ids_between(self._n_known, batch.n_nodes))
+            new = _writable_ids(self._new_ids(batch.n_nodes))
             self._ids = new if self._ids is None else _concatenate(self._ids, new)
             self._n_known = batch.n_nodes
         columns = {"source": self._ids.take(batch.tail), "target": self._ids.take(batch.head)}
-        return columns | ({"weight": batch.weight} if with_weights else {})
+        if with_weights:
+            columns["weight"] = batch.weight
+        return pa.table(columns)
+
+    def _new_ids(self, n_nodes):
+        if isinstance(self._edges, EdgeSource):
+            return self._edges.ids_between(self._n_known, n_nodes)
+        return self._edges.ids[self._n_known : n_nodes]
 
 
 def _writable_ids(ids):
+    """Return integer ids as they are, and others as Arrow text."""
     import pyarrow as pa
 
     if ids.dtype.kind in "iu":
@@ -321,16 +350,15 @@ def _writable_ids(ids):
     return pa.array(names, type=pa.large_string())
 
 
-def _concatenate(old, new):
+def _concatenate(known, new):
     import pyarrow as pa
 
-    return (
-        np.concatenate([old, new]) if isinstance(old, np.ndarray) else pa.concat_arrays([old, new])
-    )
+    join = np.concatenate if isinstance(known, np.ndarray) else pa.concat_arrays
+    return join([known, new])
 
 
 def _plain_values(column):
-    """Objects and fixed-width text as Python strings, None for an empty cell, numbers as given."""
+    """Return objects and fixed-width text as Python strings, None for an empty cell."""
     column = np.asarray(column)
     if column.dtype.kind not in "OUT":
         return column

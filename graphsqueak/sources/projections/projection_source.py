@@ -122,15 +122,15 @@ def read_projection(
         check_count("max_group_size", max_group_size, least=2)
     if clique_degree != "auto":
         check_count("clique_degree", clique_degree, least=2)
-    passed_over: list[str] = []
+    parts, skipped = find_parts(path)
     return ProjectionSource(
-        find_parts(path, passed_over=passed_over),
+        parts,
         options,
         normalize=check_choice("normalize", normalize, ("size", "none", "idf")),
         max_group_size=max_group_size,
         clique_degree=clique_degree,
         batch_size=check_count("batch_size", batch_size),
-        passed_over=passed_over,
+        skipped=skipped,
         seed=int(np.random.default_rng(random_state).integers(2**63)),
     )
 
@@ -164,10 +164,10 @@ class ProjectionSource(FileSource):
         max_group_size: int | None,
         clique_degree: int | str,
         batch_size: int,
-        passed_over: Sequence[str],
+        skipped: Sequence[str],
         seed: int,
     ) -> None:
-        super().__init__(parts, options, batch_size=batch_size, passed_over=passed_over)
+        super().__init__(parts, options, batch_size=batch_size, skipped=skipped)
         # Even a pipe, since the table is stored.
         self.is_rereadable = True
         self._normalize = normalize
@@ -218,10 +218,10 @@ class ProjectionSource(FileSource):
         return not self._read_cliques().n_cycles.any()
 
     @property
-    def understood(self) -> dict[str, Any]:
+    def inferred_schema(self) -> dict[str, Any]:
         """How the columns were interpreted; `remarks` describe the projection."""
         cliques = self._read_cliques()
-        understood = super().understood
+        schema = super().inferred_schema
         largest = int(cliques.sizes.max(initial=0))
         remarks = [
             f"projection: {self.n_pairs:,} pairs of {self.n_nodes:,} entities and "
@@ -235,7 +235,7 @@ class ProjectionSource(FileSource):
                 f"{self.n_skipped_attributes:,} attributes of more than "
                 f"{self._max_group_size:,} entities skipped"
             )
-        return understood | {"remarks": [*remarks, *understood["remarks"]]}
+        return schema | {"remarks": [*remarks, *schema["remarks"]]}
 
     def describe(self) -> dict[str, Any]:
         """Return the sizes of the table and of its projection, by name."""
@@ -308,9 +308,9 @@ class ProjectionSource(FileSource):
         """Return the cliques; the first call reads the table."""
         if self._cliques is not None:
             return self._cliques
-        # The base class opens the files and calls `_number` with every chunk; it yields no edges.
-        for _ in self._listed():
-            pass
+        for chunk in self._chunks():
+            self._store(chunk)
+        self._refuse_empty(0 if self._ids is None else len(self._ids))
         self.n_nodes = len(self._ids)
         self._n_rows = self._table.n_rows
         self._n_dropped = (self.n_zero_weights, self.n_bad_lines)
@@ -327,27 +327,25 @@ class ProjectionSource(FileSource):
         self._ids, self.id_kind = _restore_integers(self._ids, self.options.ids)
         return self._cliques
 
-    def _number(self, chunk, numbering, batcher):
+    def _store(self, chunk):
         """Store the rows of a chunk in the table."""
         if self._attribute_ids is None:
-            is_text = numbering.kind == "text"
-            self._attribute_ids = TextIds() if is_text else IntegerIds(numbering.dtype)
+            kind = self._input_schema.kind
+            self._ids = TextIds() if kind == "text" else IntegerIds(kind)
+            self._attribute_ids = TextIds() if kind == "text" else IntegerIds(kind)
         ends = chunk.ends
         weight = chunk.weight
         if weight is not None:
             is_positive = weight > 0
-            batcher.count_zero_weights(int(np.count_nonzero(~is_positive)))
+            self.n_zero_weights += int(np.count_nonzero(~is_positive))
             ends = ends[is_positive]
             weight = weight[is_positive]
         # An id is one column of integers, or start and stop of its text.
         columns_per_id = ends.shape[1] // 2
         text = () if chunk.text is None else (chunk.text,)
-        entity = numbering.number(*text, ends[:, :columns_per_id])
+        entity = self._ids.number(*text, ends[:, :columns_per_id])
         attribute = self._attribute_ids.number(*text, ends[:, columns_per_id:])
         self._table.append(entity.ravel(), attribute.ravel(), weight)
-        batcher.include_nodes(numbering.n_nodes)
-        self.n_bad_lines += chunk.n_bad_lines
-        return ()
 
 
 def _restore_integers(ids, wanted):

@@ -145,3 +145,10 @@ def test_parts_of_both_kinds_share_one_numbering(tmp_path):
     pl.DataFrame({"u": ["x"], "v": ["y"]}).write_parquet(tmp_path / "c.parquet")
     with pytest.raises(InputError, match=r"c\.parquet: column 'u' .*integers are expected"):
         read_edges(tmp_path).to_edge_list()
+
+
+def test_a_bad_weight_is_skipped_also_if_another_one_is_missing():
+    table = pa.table({"source": [1, 2, 3], "target": [2, 3, 4], "weight": [None, -1.0, 2.0]})
+    source = read_edges(table, on_bad_line="skip")
+    assert source.to_edge_list().weight.tolist() == [2.0]
+    assert source.n_bad_lines == 2

@@ -66,7 +66,7 @@ def test_a_matrix_without_entries_is_a_graph_without_edges():
         (banner() + "2 3 1\n2 1 1\n", "2 x 3 matrix"),
         (banner() + "2 2\n2 1 1\n", "line 2: '2 2' is not a size line"),
         (banner(), "no size line"),
-        ("%%MatrixMarket matrix coordinate real\n1 1 0\n", "line 1: .* is no banner"),
+        ("%%MatrixMarket matrix coordinate real\n1 1 0\n", "line 1: .* is not the banner"),
         (banner() + "2 2 2\n2 1 1\n", "1 entries, its size line says 2"),
         (banner() + "2 2 1\n2 1 1\n1 1 1\n", "2 entries, its size line says 1"),
         (

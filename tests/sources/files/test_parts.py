@@ -79,7 +79,7 @@ def test_parts_with_and_without_weights_do_not_mix(tmp_path):
         ("nowhere.txt", "there is no file nowhere.txt"),
         ("nowhere*.txt", "no file matches"),
         ([], "list of files is empty"),
-        (17, "17 is no path"),
+        (17, "17 is not a path"),
         (io.StringIO("1 2\n"), "open as text"),
     ],
 )

@@ -53,7 +53,7 @@ def test_folders_globs_and_hive_partitions_are_one_stream(store, graph):
     for address in ("memory://data", "memory://data/*/part.parquet"):
         edges = gs.read_edges(address).to_edge_list()
         assert edges.n_edges == graph.n_edges
-    assert gs.read_edges("memory://data").understood["remarks"] == ["passed over README.md"]
+    assert gs.read_edges("memory://data").inferred_schema["remarks"] == ["passed over README.md"]
 
 
 def test_a_run_from_and_to_addresses_gives_the_same_bytes(store, graph, tmp_path):

@@ -235,7 +235,7 @@ def test_large_attributes_can_be_left_out():
     pairs = read(lines, max_group_size=10)
     assert pairs.n_projected_edges == 1
     assert pairs.n_skipped_attributes == 1
-    assert any("more than 10 entities" in remark for remark in pairs.understood["remarks"])
+    assert any("more than 10 entities" in remark for remark in pairs.inferred_schema["remarks"])
     assert np.unique(pairs.components()).size == 49
     at_the_limit = read(lines, max_group_size=50)
     assert at_the_limit.n_skipped_attributes == 0
