@@ -95,7 +95,7 @@ def learn(
         classes=None if classes is None else _names(classes),
         out=out,
         checkpoint=checkpoint,
-        every=every,
+        checkpoint_interval=every,
         resume=resume,
         progress=options.shows_progress(quiet=quiet, as_json=as_json),
     )
@@ -106,7 +106,8 @@ def learn(
     elif not quiet:
         what = "wrong labels" if run.task == "classification" else "mean squared error"
         options.print_summary(
-            f"{what} {run.loss:.4g} over {run.n_rows:,} rows (the best constant: {run.guess:.4g}), "
+            f"{what} {run.loss:.4g} over {run.n_rows:,} rows "
+            f"(the best constant: {run.constant_loss:.4g}), "
             f"{run.n_support} points kept, {run.seconds:.1f} s" + (f", in {out}" if out else ""),
             out,
         )

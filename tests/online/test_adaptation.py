@@ -8,8 +8,8 @@ import pytest
 from graphsqueak import InputError
 from graphsqueak.kernel import KORS, SQUEAK
 from graphsqueak.kernel.samplers.dictionary import kors_copies
-from graphsqueak.online import CONKONS, KONS, PROSNKONS, KernelOGD, flipped_blocks, progressive
-from graphsqueak.online.losses import LOSSES
+from graphsqueak.online import CONKONS, KONS, PROSNKONS, KernelOGD, flipped_blocks, run_prequential
+from graphsqueak.online.losses import LOSSES, get_loss
 from graphsqueak.online.newton import NewtonStep, step_rule
 
 
@@ -17,12 +17,12 @@ def test_a_discount_is_weighted_least_squares():
     """w = argmin sum_t d^age (y - z'w)^2 2 / 2 + alpha |w|^2 / 2; ages in steps of 32 rounds."""
     rng = np.random.default_rng(71_119)
     Z, y, d, alpha = rng.normal(size=(3, 100)), rng.normal(size=100), 0.98, 0.7
-    step = NewtonStep(alpha=alpha, rule=step_rule("squared", "auto", np.inf), discount=d)
+    step = NewtonStep(alpha=alpha, rule=step_rule(get_loss("squared"), "auto", np.inf), discount=d)
     for _ in range(3):
-        step.open()
+        step.add_coordinate()
     pieces = [slice(0, 10), slice(10, 64), slice(64, 100)]
     for piece in pieces:
-        step.run(np.asfortranarray(Z[:, piece]), y[piece])
+        step.run(np.ascontiguousarray(Z[:, piece].T), y[piece])
     weight = d ** (32 * np.array([3, 2, 1, 0]).repeat([32, 32, 32, 4]))
     A = alpha * np.eye(3) + 2 * (Z * weight) @ Z.T
     np.testing.assert_allclose(step.inverse, np.linalg.inv(A), rtol=1e-8)
@@ -46,7 +46,9 @@ def test_flipped_blocks_are_survived_with_a_discount():
     X = rng.uniform(size=(200, 5))
     A, b = flipped_blocks(X, np.sign(X[:, 0] - 0.5), n_blocks=200, n_repeats=10, random_state=1)
     settings = {"loss": "squared_hinge", "n_components": 50, "random_state": 4}
-    rate = {d: progressive(CONKONS(discount=d, **settings), A, b).error_rate for d in (1.0, 0.97)}
+    rate = {
+        d: run_prequential(CONKONS(discount=d, **settings), A, b).error_rate for d in (1.0, 0.97)
+    }
     assert rate[1.0] > 0.25
     assert rate[0.97] < 0.15
 
@@ -70,16 +72,16 @@ def test_a_mixture_of_widths_is_nearly_as_good_as_the_best(speed, loss):
     y = np.sin(speed * X[:, 0])
     y = np.sign(y) if loss == "hinge" else y
     learner = CONKONS(kernel_params="auto", n_components=40, random_state=3, loss=loss)
-    run = progressive(learner, X, y)
+    run = run_prequential(learner, X, y)
     each = []
     for gamma in learner.mixture_.gammas:
         one = CONKONS(n_components=40, random_state=3, kernel_params={"gamma": gamma}, loss=loss)
-        each.append(progressive(one, X, y).losses.sum())
+        each.append(run_prequential(one, X, y).losses.sum())
     slack = np.log(7) / LOSSES[loss].sigma(1.0) if loss == "squared" else 2 * np.sqrt(1500 * 2)
     assert run.losses.sum() <= min(each) + slack
     assert run.losses.sum() < 0.5 * max(each)
-    assert learner.mixture_.shares.sum() == pytest.approx(1)
-    assert learner.n_support_ == sum(one.n_support_ for one in learner.mixture_.copies) > 100
+    assert learner.mixture_.weights.sum() == pytest.approx(1)
+    assert learner.n_support_ == sum(m.n_support for m in learner.mixture_.models) > 100
 
 
 def test_without_a_clip_the_largest_target_bounds_the_mixture():
@@ -89,14 +91,14 @@ def test_without_a_clip_the_largest_target_bounds_the_mixture():
     y = np.sin(6 * X[:, 0]) + 0.1 * rng.normal(size=1200)
     settings = {"clip": None, "n_components": 40, "random_state": 3}
     mixture = CONKONS(kernel_params="auto", **settings)
-    losses = progressive(mixture, X, y).losses
+    losses = run_prequential(mixture, X, y).losses
     copies = [
-        progressive(CONKONS(kernel_params={"gamma": gamma}, **settings), X, y).losses.sum()
+        run_prequential(CONKONS(kernel_params={"gamma": gamma}, **settings), X, y).losses.sum()
         for gamma in mixture.mixture_.gammas
     ]
     assert losses.sum() <= min(copies) + 8 * np.abs(y).max() ** 2 * np.log(7)
     assert losses.sum() < 0.5 * max(copies)
-    large = progressive(CONKONS(kernel_params="auto", **settings), X, 1e3 * y)
+    large = run_prequential(CONKONS(kernel_params="auto", **settings), X, 1e3 * y)
     np.testing.assert_allclose(large.losses, 1e6 * losses, rtol=1e-6, atol=1e-3)
     assert np.abs(mixture.predict([[50.0]])) <= np.abs(y).max()
 
@@ -163,7 +165,7 @@ def test_a_stream_of_unknown_length_has_epochs_of_its_own_budget():
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             learner.partial_fit(X[start:stop], y[start:stop])
-        seen.append(learner._stream.sampler.n_copies)
+        seen.append(learner.models_[0].stream.sampler.n_copies)
     needed = [
         kors_copies(0.5, delta=0.1 / 2 ** (j + 1), n_points=1024 << j, rho=3.0) for j in (0, 1, 2)
     ]

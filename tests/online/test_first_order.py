@@ -39,7 +39,7 @@ def test_fourier_descent_is_descent_on_its_features():
     X, y = labeled()
     learner = FOGD(kernel_params=PARAMS, loss="hinge", learning_rate=0.2, random_state=5)
     got = learner.predict_then_learn(X, y)
-    Z = learner._features_of(X)
+    Z = learner.models_[0].features(X)
     np.testing.assert_allclose(got, descent(Z, y, "hinge", 0.2, 0.0), atol=1e-10)
 
 
@@ -47,7 +47,7 @@ def test_fourier_features_have_the_kernel_as_their_mean():
     X, draws = clusters(6), []
     for seed in range(40):
         learner = FOGD(kernel_params=PARAMS, n_components=50, random_state=seed)
-        Z = learner.fit(X, np.zeros(6))._features_of(X)
+        Z = learner.fit(X, np.zeros(6)).models_[0].features(X)
         draws.append(Z @ Z.T)
     sigma = 1 / np.sqrt(2 * 50 * 40)  # of cos(u'(x - y)), at most, over D and the draws
     assert np.abs(np.mean(draws, axis=0) - as_kernel("rbf", PARAMS)(X, X)).max() < 6 * sigma
@@ -63,7 +63,9 @@ def test_nystrom_descent_with_full_rank_carries_the_hypothesis_over():
     learner.partial_fit(X[:n], y[:n], classes=[-1.0, 1.0])
     before = KernelOGD(**settings).partial_fit(X[:n], y[:n], classes=[-1.0, 1.0])
     assert learner.n_support_ == before.n_support_ == 40
-    np.testing.assert_allclose(learner._scores(X[:n]), before._scores(X[:n]), atol=1e-3)
+    np.testing.assert_allclose(
+        learner.models_[0].scores(X[:n]), before.models_[0].scores(X[:n]), atol=1e-3
+    )
 
 
 def test_dual_descent_within_its_budget_is_pegasos():
@@ -117,7 +119,7 @@ def test_sketches_that_grew_are_those_of_the_whole_matrix():
         sketch.absorb(X[i : i + 1], landmarks=landmarks)
     np.testing.assert_array_equal(sketch.landmarks, X[landmarks])
     S = np.zeros((60, 20))
-    np.put_along_axis(S, sketch._column, sketch._value, axis=1)
+    np.put_along_axis(S, sketch.columns, sketch.signs, axis=1)
     K = kernel(X, X)
     np.testing.assert_allclose(sketch.pm, S.T @ K[:, landmarks], atol=1e-12)
     np.testing.assert_allclose(sketch.pp, S.T @ K @ S, atol=1e-12)
@@ -167,10 +169,10 @@ def test_a_hypothesis_moves_by_ridge_regression_on_its_values():
     X, y = labeled(120)
     learner = SkeGD(kernel_params=PARAMS, loss="hinge", n_components=40, random_state=3).fit(X, y)
     points, values = X[:50], np.sin(np.arange(50))
-    z = learner._embed(points)
+    z = learner.models_[0].features(points)
     ridge = 1e-5 * np.trace(z.T @ z)
     expected = np.linalg.inv(z.T @ z + ridge * np.eye(z.shape[1])) @ z.T @ values
-    np.testing.assert_allclose(learner._fit_values(points, values), expected, rtol=1e-6)
+    np.testing.assert_allclose(learner.models_[0].fit_values(points, values), expected, rtol=1e-6)
 
 
 @pytest.mark.parametrize("transfer", ["paper", "least-squares"])
@@ -188,12 +190,12 @@ def test_what_a_new_map_keeps_of_the_hypothesis(transfer):
         random_state=3,
     ).fit(X, y)
     point, probe = X[-1:], X[:100]
-    before, at = learner._scores(probe), learner._scores(point)
+    before, at = learner.models_[0].scores(probe), learner.models_[0].scores(point)
     without_slope = 5 * np.sign(at[0]) / min(abs(at[0]), 1)
-    np.testing.assert_array_equal(learner._renew(point, without_slope), at)
-    change = np.linalg.norm(learner._scores(probe) - before) / np.linalg.norm(before)
+    np.testing.assert_array_equal(learner.models_[0].update_features(point, without_slope), at)
+    change = np.linalg.norm(learner.models_[0].scores(probe) - before) / np.linalg.norm(before)
     if transfer == "paper":
-        np.testing.assert_allclose(learner._scores(point), at, atol=1e-8)
+        np.testing.assert_allclose(learner.models_[0].scores(point), at, atol=1e-8)
         assert change > 0.5
     else:
         assert change < 0.3
@@ -205,11 +207,13 @@ def test_the_step_of_a_renewal_is_taken_in_the_new_features():
     settings = {"n_components": 30, "cycle": 10**6, "learning_rate": 0.2, "regularization": 0.5}
     learner = SkeGD(kernel_params=PARAMS, transfer="paper", random_state=3, **settings).fit(X, y)
     point = np.array([[0.4, -0.2]])
-    f = learner._scores(point)[0]
-    learner._renew(point, -0.7)
-    z = learner._embed(point)[0]
+    f = learner.models_[0].scores(point)[0]
+    learner.models_[0].update_features(point, -0.7)
+    z = learner.models_[0].features(point)[0]
     w = f * z / (z @ z)
-    np.testing.assert_allclose(learner._w, (1 - 0.1) * w - 0.2 * 2 * (f + 0.7) * z, rtol=1e-9)
+    np.testing.assert_allclose(
+        learner.models_[0].w, (1 - 0.1) * w - 0.2 * 2 * (f + 0.7) * z, rtol=1e-9
+    )
 
 
 def test_landmarks_follow_a_stream_that_moves():

@@ -41,7 +41,7 @@ def fresh(learner, **settings):
 
 def random_slots(learner, n):
     """The slot that would be emptied in every round."""
-    return (uniforms(learner._seed, 0, n) * BUDGET).astype(int)
+    return (uniforms(learner.models_[0].seed, 0, n) * BUDGET).astype(int)
 
 
 @each
@@ -108,8 +108,8 @@ def test_the_forgetron_shrinks_as_little_as_its_bound_allows(scale):
         a[r] = 0.0
     assert shrunk > 3
     np.testing.assert_allclose(got, expected, atol=1e-8)
-    assert learner.spent_ == pytest.approx(lost / mistakes, abs=1e-8)
-    assert learner.spent_ <= 15 / 32
+    assert learner.removal_cost_ == pytest.approx(lost / mistakes, abs=1e-8)
+    assert learner.removal_cost_ <= 15 / 32
 
 
 def largest_phi(cost, room, near):
@@ -206,7 +206,7 @@ def test_passive_aggressive_rounds_replace_the_cheapest_point_by_the_best_step(l
 def test_bounded_descent_keeps_its_expectation_and_its_bound():
     X, y = problem()
     settings = {"learning_rate": 0.3, "regularization": 0.1}
-    learner = fresh(FAMILY[5], largest=2.5, **settings)
+    learner = fresh(FAMILY[5], max_coefficient=2.5, **settings)
     got = learner.predict_then_learn(X, y)
     K, slots, kept, a, expected, capped = matrix(X), random_slots(learner, 300), [], [], [], 0
     for t in range(len(X)):
@@ -241,13 +241,13 @@ def test_a_point_without_length_is_passed_over():
     ("learner", "message"),
     [
         (RBP(n_components=0), "n_components"),
-        (RBP(loss="squared"), "RBP has no loss='squared'"),
-        (Projectron(loss="logistic"), "Projectron has no loss='logistic'"),
-        (BPAS(loss="huber"), "it has hinge and epsilon_insensitive"),
+        (RBP(loss="squared"), "RBP does not support loss='squared'"),
+        (Projectron(loss="logistic"), "Projectron does not support loss='logistic'"),
+        (BPAS(loss="huber"), "use 'hinge' or 'epsilon_insensitive'"),
         (BPAS(aggressiveness=0.0), "aggressiveness"),
         (Projectron(threshold=-1.0), "threshold"),
         (ProjectronPP(threshold=0.0), "threshold"),
-        (BOGD(loss="hinge", largest=0.0), "largest"),
+        (BOGD(loss="hinge", max_coefficient=0.0), "max_coefficient"),
     ],
 )
 def test_bad_settings_are_named(learner, message):

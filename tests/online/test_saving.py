@@ -52,7 +52,7 @@ def test_what_cannot_be_saved_or_read_is_refused(tmp_path):
         own.save(path)
     assert not path.exists()
     KernelOGD().fit(X, y).save(path)
-    with pytest.raises(InputError, match="holds no CONKONS"):
+    with pytest.raises(InputError, match="does not contain a CONKONS"):
         CONKONS.load(path)
     path.write_bytes(path.read_bytes()[:-30])
     with pytest.raises(InputError, match="truncated"):
@@ -63,7 +63,7 @@ def test_what_cannot_be_saved_or_read_is_refused(tmp_path):
     "part",
     [
         ["object", "os", "environ", {}],
-        ["object", "graphsqueak.online.learner", "loss_of", {}],
+        ["object", "graphsqueak.online.learner", "get_loss", {}],
         ["object", "graphsqueak.nowhere", "Thing", {}],
         ["dict", [[0, 7]]],
         ["spell", 1],
