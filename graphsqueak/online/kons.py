@@ -201,11 +201,11 @@ class KONSModel(OnlineModel):
         self.support = SupportSet(kernel, n_features)
 
     @property
-    def n_support(self) -> int:
+    def n_support(self):
         """Number of support points."""
         return self.support.size
 
-    def learn(self, points: np.ndarray, targets: np.ndarray) -> np.ndarray:
+    def learn(self, points, targets):
         """Run one round per point; return the earlier predictions."""
         out = np.empty(len(points))
 
@@ -223,11 +223,11 @@ class KONSModel(OnlineModel):
         self.support.run_blocks(points, run_rounds)
         return out
 
-    def scores(self, points: np.ndarray) -> np.ndarray:
+    def scores(self, points):
         """Return f at the points, clipped."""
         return self.newton.scores(self.support.values(points))
 
-    def features(self, points: np.ndarray) -> np.ndarray:
+    def features(self, points):
         """Return the coordinates in the span of the support points."""
         return self.support.features(points)
 

@@ -46,9 +46,12 @@ from graphsqueak.validation import check_choice, check_real
 __all__ = ["SPAN_TOLERANCE", "NewtonStep", "StepRule", "newton_weight", "step_rule"]
 
 # A point lies in the span of others if the squared distance is at most this fraction of k(x, x).
-# Smaller distances are dominated by rounding errors of the kernel values.
+# Smaller distances are dominated by rounding errors of the kernel values. A hundred times larger
+# or smaller: the same losses (CON-KONS, three streams).
 SPAN_TOLERANCE = 1e-10
-# Rounds between two discounts, which take O(j^3) time each.
+# Rounds between two discounts, which take O(j^3) time each. Halved, CON-KONS with 50 landmarks took
+# 12 % longer; doubled, 7 % less time. Losses on a stream whose target moves changed by less than
+# 0.2 %.
 DISCOUNT_INTERVAL = 32
 
 

@@ -404,16 +404,16 @@ class DictionaryNewtonModel(OnlineModel):
         self._start_phase()
 
     @property
-    def n_support(self) -> int:
+    def n_support(self):
         """Number of landmarks."""
         return len(self.stream)
 
     @property
-    def landmark_rounds(self) -> np.ndarray:
+    def landmark_rounds(self):
         """The rounds in which the landmarks were inserted."""
         return self._first_round + np.array(self.stream.rows, dtype=np.int64)
 
-    def learn(self, points: np.ndarray, targets: np.ndarray) -> np.ndarray:
+    def learn(self, points, targets):
         """Run one round per point; return the earlier predictions."""
         if not self.config.has_phases:
             if self.config.n_copies is None:
@@ -430,11 +430,11 @@ class DictionaryNewtonModel(OnlineModel):
                 self._start_phase()
         return out
 
-    def scores(self, points: np.ndarray) -> np.ndarray:
+    def scores(self, points):
         """Return f at the points, clipped."""
         return self.newton.scores(self.features(points))
 
-    def features(self, points: np.ndarray) -> np.ndarray:
+    def features(self, points):
         """Return z of every point."""
         if not self._pivots:
             return np.zeros((len(points), 0))

@@ -222,7 +222,8 @@ def test_the_weight_of_a_carried_hypothesis_is_not_its_value():
     learner = SkeGD(n_components=30, cycle=40, transfer="paper", random_state=5, **few)
     learner.fit(X[:30], np.sin(X[:30, 0]))
     learner.partial_fit(X[30:70], np.sin(X[30:70, 0]))  # the last of them was absorbed
-    z, w = learner.models_[0].features(X[69:70])[0], learner.models_[0].w
+    z = learner.models_[0].features(X[69:70])[0]
+    w = learner.models_[0].descent.w
     f = z @ w
     assert f != 0
     assert w @ w == pytest.approx(f**2 / (z @ z))

@@ -232,21 +232,21 @@ def cycles_of(learner, X, y):
     (model,) = learner.models_
     for t, (x, target) in enumerate(zip(X, y, strict=True)):
         scores[t] = learner.predict_one(x)
-        w = model.w.copy()
-        before = model.feature_map
+        w = model.descent.w.copy()
+        before = model.descent.feature_map
         learner.learn_one(x, target)
-        if model.feature_map is not before or seen is None:
-            seen = model.sketch.landmarks.copy(), model.feature_map.copy()
+        if model.descent.feature_map is not before or seen is None:
+            seen = model.descent.feature_map
             # The round starts a cycle, in the new features.
-            if model.feature_map is not before:
-                z = kernel(x[None], seen[0])[0] @ seen[1]
+            if model.descent.feature_map is not before:
+                z = seen(x[None])[0]
                 w = scores[t] * z / (z @ z)
             out.append({"rounds": [], "map": seen})
         norms[t] = np.linalg.norm(w)
         out[-1]["rounds"].append(t)
     for cycle in out:
         rows = X[cycle["rounds"]]
-        cycle["features"] = kernel(rows, cycle["map"][0]) @ cycle["map"][1]
+        cycle["features"] = cycle["map"](rows)
         missed = kernel(rows, rows) - cycle["features"] @ cycle["features"].T
         cycle["error"] = np.linalg.norm(missed, 2)
     return out, scores, norms

@@ -119,11 +119,11 @@ class BudgetModel(OnlineModel):
         self._n_rounds = 0
 
     @property
-    def n_support(self) -> int:
+    def n_support(self):
         """Number of support points."""
         return self.support.size
 
-    def learn(self, points: np.ndarray, targets: np.ndarray) -> np.ndarray:
+    def learn(self, points, targets):
         """Run one round per point; return the earlier predictions."""
         out = np.empty(len(points))
 
@@ -147,12 +147,12 @@ class BudgetModel(OnlineModel):
         self._n_rounds += len(points)
         return out
 
-    def scores(self, points: np.ndarray) -> np.ndarray:
+    def scores(self, points):
         """Return f at the points, clipped."""
         values = self.support.values(points) @ self.state.a[: self.support.size]
         return np.clip(values, -self.rule.clip, self.rule.clip)
 
-    def features(self, points: np.ndarray) -> np.ndarray:
+    def features(self, points):
         """Return the coordinates in the span of the support points."""
         return self.support.features(points)
 

@@ -34,7 +34,7 @@ from graphsqueak.kernel.kernels import (
     as_kernel,
     gaussian_gamma,
 )
-from graphsqueak.online.gradient import GradientLearner, GradientRule, gradient_rounds
+from graphsqueak.online.gradient import FeatureDescent, GradientLearner, GradientRule
 from graphsqueak.online.learner import OnlineLearner
 from graphsqueak.online.losses import loss_slope
 from graphsqueak.online.model import OnlineModel
@@ -43,7 +43,7 @@ from graphsqueak.randomness import RandomState
 from graphsqueak.system.kernels import njit_cached
 from graphsqueak.validation import check_count, check_real
 
-__all__ = ["FOGD", "DualSGD", "DualSGDModel", "FOGDModel", "FourierFeatures"]
+__all__ = ["FOGD", "DualSGD", "FourierFeatures"]
 
 
 class FourierFeatures:
@@ -71,14 +71,14 @@ class FourierFeatures:
         self.frequencies = np.sqrt(2 * gamma) * rng.normal(size=(n_features, n_frequencies))
 
     @property
-    def n_frequencies(self) -> int:
-        """D; there are 2 D features."""
+    def n_support(self):
+        """Number of frequencies D; there are 2 D features."""
         return self.frequencies.shape[1]
 
     def __call__(self, points: np.ndarray) -> np.ndarray:
         """Return z of every point, one row each."""
         angles = points @ self.frequencies
-        return np.hstack([np.cos(angles), np.sin(angles)]) / np.sqrt(self.n_frequencies)
+        return np.hstack([np.cos(angles), np.sin(angles)]) / np.sqrt(self.n_support)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -124,33 +124,8 @@ class FOGD(GradientLearner):
             n_frequencies=check_count("n_components", self.n_components),
             rng=np.random.default_rng(self.random_state),
         )
-        return FOGDModel(features, self._gradient_rule())
-
-
-class FOGDModel(OnlineModel):
-    """The model of `FOGD`: f = w'z."""
-
-    def __init__(self, fourier: FourierFeatures, rule: GradientRule) -> None:
-        self.fourier = fourier
-        self.rule = rule
-        self.w = np.zeros(2 * fourier.n_frequencies)
-
-    @property
-    def n_support(self) -> int:
-        """Number of frequencies."""
-        return self.fourier.n_frequencies
-
-    def learn(self, points: np.ndarray, targets: np.ndarray) -> np.ndarray:
-        """Run one round per point; return the earlier predictions."""
-        return gradient_rounds(self.fourier, points, targets, self.w, self.rule)
-
-    def scores(self, points: np.ndarray) -> np.ndarray:
-        """Return f at the points, clipped."""
-        return np.clip(self.fourier(points) @ self.w, -self.rule.clip, self.rule.clip)
-
-    def features(self, points: np.ndarray) -> np.ndarray:
-        """Return z of every point."""
-        return self.fourier(points)
+        w = np.zeros(2 * features.n_support)
+        return FeatureDescent(features, w, self._gradient_rule())
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -229,17 +204,17 @@ class DualSGDModel(OnlineModel):
         self.fourier = fourier
         self.rule = rule
         self._coefficients = np.zeros(capacity)
-        self._w = np.zeros(2 * fourier.n_frequencies)
+        self._w = np.zeros(2 * fourier.n_support)
         # z of the support points, for the time when they leave.
         self._z = np.empty((capacity, len(self._w)))
         self._n_rounds = 0
 
     @property
-    def n_support(self) -> int:
+    def n_support(self):
         """Number of support points."""
         return self.support.size
 
-    def learn(self, points: np.ndarray, targets: np.ndarray) -> np.ndarray:
+    def learn(self, points, targets):
         """Run one round per point; return the earlier predictions."""
         out = np.empty(len(points))
 
@@ -264,13 +239,13 @@ class DualSGDModel(OnlineModel):
         self._n_rounds += len(points)
         return out
 
-    def scores(self, points: np.ndarray) -> np.ndarray:
+    def scores(self, points):
         """Return f at the points, clipped."""
         values = self.fourier(points) @ self._w
         values += self.support.values(points) @ self._coefficients[: self.support.size]
         return np.clip(values, -self.rule.clip, self.rule.clip)
 
-    def features(self, points: np.ndarray) -> np.ndarray:
+    def features(self, points):
         """Return coordinates in the span of the support points, and z."""
         return np.hstack([self.support.features(points), self.fourier(points)])
 

@@ -18,17 +18,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from graphsqueak.kernel.kernels import Kernel, as_kernel
+from graphsqueak.kernel.kernels import as_kernel
 from graphsqueak.online.gradient import (
+    FeatureDescent,
     GradientLearner,
-    GradientRule,
     KernelDescent,
-    gradient_rounds,
+    LandmarkFeatures,
 )
 from graphsqueak.online.model import OnlineModel
 from graphsqueak.validation import check_count, check_real
 
-__all__ = ["NOGD", "KernelOGD", "KernelOGDModel", "NOGDModel"]
+__all__ = ["NOGD", "KernelOGD"]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -64,31 +64,7 @@ class KernelOGD(GradientLearner):
 
     def _make_model(self, n_features, kernel_params):
         kernel = as_kernel(self.kernel, kernel_params)
-        return KernelOGDModel(KernelDescent(kernel, n_features, self._gradient_rule()))
-
-
-class KernelOGDModel(OnlineModel):
-    """The model of `KernelOGD`."""
-
-    def __init__(self, descent: KernelDescent) -> None:
-        self.descent = descent
-
-    @property
-    def n_support(self) -> int:
-        """Number of support points."""
-        return self.descent.support.size
-
-    def learn(self, points: np.ndarray, targets: np.ndarray) -> np.ndarray:
-        """Run one round per point; return the earlier predictions."""
-        return self.descent.run(points, targets)
-
-    def scores(self, points: np.ndarray) -> np.ndarray:
-        """Return f at the points, clipped."""
-        return self.descent.scores(points)
-
-    def features(self, points: np.ndarray) -> np.ndarray:
-        """Return the coordinates in the span of the support points."""
-        return self.descent.support.features(points)
+        return KernelDescent(kernel, n_features, self._gradient_rule())
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -122,74 +98,51 @@ class NOGD(GradientLearner):
     rank: float = 0.2
 
     def _make_model(self, n_features, kernel_params):
-        return NOGDModel(
-            as_kernel(self.kernel, kernel_params),
-            n_features,
-            self._gradient_rule(),
-            capacity=check_count("n_components", self.n_components),
-            rank=check_real("rank", self.rank, above=0.0),
-        )
+        capacity = check_count("n_components", self.n_components)
+        fraction = min(check_real("rank", self.rank, above=0.0), 1.0)
+        kernel = as_kernel(self.kernel, kernel_params)
+        descent = KernelDescent(kernel, n_features, self._gradient_rule(), capacity=capacity)
+        return NOGDModel(descent, rank=max(round(fraction * capacity), 1))
 
 
 class NOGDModel(OnlineModel):
-    """The model of `NOGD`.
+    """The model of `NOGD`: first one kind of gradient descent, then the other."""
 
-    Attributes
-    ----------
-    descent : KernelDescent
-        The hypothesis until there are `capacity` support points.
-    w : ndarray or None
-        The hypothesis in R^k from then on.
-    """
-
-    def __init__(
-        self, kernel: Kernel, n_features: int, rule: GradientRule, *, capacity: int, rank: float
-    ) -> None:
-        self.descent = KernelDescent(kernel, n_features, rule, capacity=capacity)
-        self.w: np.ndarray | None = None
-        self._map = np.empty((0, 0))
-        self._rank = max(round(min(rank, 1.0) * capacity), 1)
+    def __init__(self, descent, *, rank):
+        self._descent = descent
+        self._rank = rank
 
     @property
-    def n_support(self) -> int:
+    def n_support(self):
         """Number of support points."""
-        return self.descent.support.size
+        return self._descent.n_support
 
-    def learn(self, points: np.ndarray, targets: np.ndarray) -> np.ndarray:
-        """Run one round per point; return the earlier predictions."""
-        first = np.zeros(0)
-        if self.w is None:
-            first = self.descent.run(points, targets)
-            if self.n_support == self.descent.support.capacity:
-                self._fix_features()
-        rest = slice(len(first), None)
-        if self.w is None or not len(points[rest]):
-            return first
-        later = gradient_rounds(
-            self.features, points[rest], targets[rest], self.w, self.descent.rule
-        )
-        return np.concatenate([first, later])
-
-    def scores(self, points: np.ndarray) -> np.ndarray:
+    def scores(self, points):
         """Return f at the points, clipped."""
-        if self.w is None:
-            return self.descent.scores(points)
-        clip = self.descent.rule.clip
-        return np.clip(self.features(points) @ self.w, -clip, clip)
+        return self._descent.scores(points)
 
-    def features(self, points: np.ndarray) -> np.ndarray:
+    def features(self, points):
         """Return z(x), or coordinates in the span of the support points before z is fixed."""
-        if self.w is None:
-            return self.descent.support.features(points)
-        return self.descent.support.values(points) @ self._map
+        return self._descent.features(points)
 
-    def _fix_features(self):
-        """Compute z and w from the support points."""
-        support = self.descent.support
+    def learn(self, points, targets):
+        """Run one round per point; return the earlier predictions."""
+        out = self._descent.learn(points, targets)
+        if isinstance(self._descent, KernelDescent) and self._descent.is_full:
+            self._descent = self._project(self._descent)
+            rest = slice(len(out), None)
+            out = np.append(out, self._descent.learn(points[rest], targets[rest]))
+        return out
+
+    def _project(self, descent):
+        """Project the hypothesis on the leading eigenvectors of the kernel matrix."""
+        support = descent.support
         eigenvalues, V = np.linalg.eigh(support.kernel(support.points, support.points))
         # Smaller eigenvalues are rounding errors.
         is_kept = eigenvalues > 1e-12 * eigenvalues[-1]
         is_kept[: -self._rank] = False
         roots = np.sqrt(eigenvalues[is_kept])
-        self._map = V[:, is_kept] / roots
-        self.w = roots * (V[:, is_kept].T @ self.descent.coefficients)
+        # z = diag(lam)^-1/2 V' k, w = diag(lam)^1/2 V' a
+        feature_map = LandmarkFeatures(support.kernel, support.points, V[:, is_kept] / roots)
+        w = roots * (V[:, is_kept].T @ descent.coefficients)
+        return FeatureDescent(feature_map, w, descent.rule)

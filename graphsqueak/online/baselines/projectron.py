@@ -28,13 +28,11 @@ from graphsqueak.kernel.kernels import Kernel, as_kernel
 from graphsqueak.online.learner import OnlineLearner
 from graphsqueak.online.model import OnlineModel
 from graphsqueak.online.newton import SPAN_TOLERANCE
+from graphsqueak.online.support_set import POINTS_PER_BLOCK
 from graphsqueak.system.kernels import njit_cached
 from graphsqueak.validation import check_count, check_real
 
 __all__ = ["Projectron", "ProjectronModel", "ProjectronPP"]
-
-# Points whose coordinates are computed in one call. Halved or doubled: see `bench_online.py`.
-POINTS_PER_BLOCK = 256
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -155,27 +153,27 @@ class ProjectronModel(OnlineModel):
         self._w = np.zeros(capacity)
 
     @property
-    def n_support(self) -> int:
+    def n_support(self):
         """Number of support points."""
         return self._factor.size
 
     @property
-    def points(self) -> np.ndarray:
+    def points(self):
         """The support points."""
         return self._points[: self.n_support]
 
-    def scores(self, points: np.ndarray) -> np.ndarray:
+    def scores(self, points):
         """Return f at the points, clipped."""
         values = self.features(points) @ self._w[: self.n_support]
         return np.clip(values, -self.clip, self.clip)
 
-    def features(self, points: np.ndarray) -> np.ndarray:
+    def features(self, points):
         """Return z of every point."""
         if self.n_support == 0:
             return np.zeros((len(points), 0))
         return self._factor.solve(self.kernel(self.points, points)).T
 
-    def learn(self, points: np.ndarray, targets: np.ndarray) -> np.ndarray:
+    def learn(self, points, targets):
         """Run one round per point; return the earlier predictions."""
         out = np.empty(len(points))
         for start in range(0, len(points), POINTS_PER_BLOCK):
