@@ -7,7 +7,7 @@ from graphsqueak.kernel import as_kernel
 from graphsqueak.online import KONS, SketchedKONS
 from graphsqueak.online.kons import DualNewton
 from graphsqueak.online.losses import LOSSES, get_loss
-from graphsqueak.online.newton import NewtonStep, step_rule
+from graphsqueak.online.newton import step_rule
 from graphsqueak.randomness import uniforms
 from tests import reference
 
@@ -54,38 +54,6 @@ def test_kons_is_the_explicit_newton_step(loss, eta):
     np.testing.assert_allclose(score, np.clip(w, -0.6, 0.6), atol=1e-10)
 
 
-@pytest.mark.parametrize(("loss", "eta"), CASES)
-def test_rank_one_updates_are_the_explicit_newton_step(loss, eta):
-    X, y = rounds(loss)
-    expected, _, w = explicit(X, y, loss, eta)
-    step = NewtonStep(alpha=0.4, rule=step_rule(get_loss(loss), eta, 0.6))
-    for _ in range(X.shape[1]):
-        step.add_coordinate()
-    np.testing.assert_allclose(step.run(X, y), expected, atol=1e-10)
-    np.testing.assert_allclose(step.w, w, atol=1e-10)
-
-
-def test_without_curvature_the_step_falls_with_the_root_of_the_round():
-    """Hinge: eta_t = 1 / (L C t^1/2), L = 1, t from 1 on, [C17, Theorem 5.4]."""
-    X, y = rounds("hinge")
-    numbers = iter(range(1, len(X) + 1))
-    expected, raw, _ = reference.online_newton(
-        X,
-        y,
-        slope=LOSSES["hinge"].derivative,
-        weight=lambda target, prediction, slope: slope**2 / (0.6 * np.sqrt(next(numbers))),
-        alpha=0.4,
-        clip=0.6,
-    )
-    assert np.any(expected != raw)
-    learner = KONS(kernel="linear", loss="hinge", eta="auto", alpha=0.4, clip=0.6)
-    np.testing.assert_allclose(learner.predict_then_learn(X, y), expected, atol=1e-10)
-    step = NewtonStep(alpha=0.4, rule=step_rule(get_loss("hinge"), "auto", 0.6))
-    for _ in range(X.shape[1]):
-        step.add_coordinate()
-    np.testing.assert_allclose(step.run(X, y), expected, atol=1e-10)
-
-
 def test_a_round_without_a_slope_still_projects():
     X, y = rounds("squared")
     y[5::3] = 0.6  # predictions that are clipped to 0.6 are then exact: the slope is 0
@@ -94,15 +62,6 @@ def test_a_round_without_a_slope_still_projects():
     assert silent.sum() > 3
     learner = KONS(kernel="linear", eta="global", alpha=0.4, clip=0.6)
     np.testing.assert_allclose(learner.predict_then_learn(X, y), expected, atol=1e-10)
-
-
-def test_long_runs_do_not_drift():
-    X, y = rounds("squared", n_rounds=20_000, d=4)
-    expected, _, _ = explicit(X, y, "squared", "global")
-    step = NewtonStep(alpha=0.4, rule=step_rule(get_loss("squared"), "global", 0.6))
-    for _ in range(4):
-        step.add_coordinate()
-    np.testing.assert_allclose(step.run(X, y), expected, atol=1e-9)
 
 
 def test_steps_left_out_of_the_sketch_are_left_out_of_the_matrix():

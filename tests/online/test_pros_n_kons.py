@@ -1,13 +1,21 @@
-"""Newton steps on a dictionary: as listed, in one span, with a ceiling, against the adversary."""
+"""Newton steps on a dictionary: as published, in one span, with a capacity, on changing streams."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pytest
 
 from graphsqueak import InputError
-from graphsqueak.kernel import KORS, OnlineSampler, as_kernel
-from graphsqueak.online import BKONS, CONKONS, PROSNKONS
+from graphsqueak.kernel import KORS, SQUEAK, OnlineSampler, as_kernel
+from graphsqueak.kernel.samplers.dictionary import kors_copies
+from graphsqueak.online import (
+    BKONS,
+    CONKONS,
+    PROSNKONS,
+    flipped_blocks,
+    run_prequential,
+)
 from graphsqueak.online.losses import LOSSES, get_loss
 from graphsqueak.online.newton import NewtonStep, step_rule
 from tests import reference
@@ -244,3 +252,74 @@ def test_the_theory_budget_is_that_of_kors():
             PROSNKONS(budget="theory", **settings).fit(X, y)
     with pytest.raises(InputError, match="budget"):
         PROSNKONS(budget="proof").fit(X, y)
+
+
+def test_a_target_that_moves_is_followed_by_a_discount():
+    rng = np.random.default_rng(3_909)
+    X = rng.uniform(-1, 1, size=(3000, 2))
+    y = 0.8 * np.sin(3 * X[:, 0] + np.arange(3000) / 300)
+    late = {}
+    for discount in (1.0, 0.99):
+        learner = CONKONS(n_components=50, discount=discount, random_state=2)
+        late[discount] = np.mean((learner.predict_then_learn(X, y) - y)[-1000:] ** 2)
+    assert late[1.0] > 0.1
+    assert late[0.99] < 0.3 * late[1.0]
+
+
+def test_flipped_blocks_are_survived_with_a_discount():
+    rng = np.random.default_rng(28_004)
+    X = rng.uniform(size=(200, 5))
+    A, b = flipped_blocks(X, np.sign(X[:, 0] - 0.5), n_blocks=200, n_repeats=10, random_state=1)
+    settings = {"loss": "squared_hinge", "n_components": 50, "random_state": 4}
+    rate = {
+        d: run_prequential(CONKONS(discount=d, **settings), A, b).error_rate for d in (1.0, 0.97)
+    }
+    assert rate[1.0] > 0.25
+    assert rate[0.97] < 0.15
+
+
+def test_stale_atoms_go_first():
+    """Where nothing but age tells points apart."""
+    rng = np.random.default_rng(19_390)
+    X, y = rng.normal(size=(3000, 2)), np.zeros(3000)
+    settings = {"n_components": 40, "kernel_params": {"gamma": 4.0}, "ridge": 1e-4}
+    age = {
+        d: 3000 - np.median(CONKONS(discount=d, random_state=5, **settings).fit(X, y).indices_)
+        for d in (1.0, 0.995)
+    }
+    assert age[0.995] < 0.6 * age[1.0]
+
+
+def test_a_horizon_that_is_passed_is_told_once():
+    X, y = np.random.default_rng(4).normal(size=(30, 2)), np.zeros(30)
+    for maker in (KORS, SQUEAK):
+        d = maker(horizon=20, random_state=1).partial_fit(X[:20])
+        with pytest.warns(UserWarning, match="point 21 is beyond horizon=20"):
+            d.partial_fit(X[20:25])
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            d.partial_fit(X[25:])
+    learner = PROSNKONS(budget="theory", horizon=10, random_state=1)
+    with pytest.warns(UserWarning, match="beyond horizon=10"):
+        learner.fit(X, y)
+
+
+def test_a_stream_of_unknown_length_has_epochs_of_its_own_budget():
+    X, y = np.random.default_rng(9).uniform(-1, 1, size=(3000, 1)), np.zeros(3000)
+    settings = {"kernel": "linear", "alpha": 1.0, "budget": "theory", "random_state": 1}
+    learner, seen = PROSNKONS(**settings), []
+    for start, stop in ((0, 1000), (1000, 2000), (2000, 2100), (2100, 3000)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            learner.partial_fit(X[start:stop], y[start:stop])
+        seen.append(learner.models_[0].stream.sampler.n_copies)
+    needed = [
+        kors_copies(0.5, delta=0.1 / 2 ** (j + 1), n_points=1024 << j, rho=3.0) for j in (0, 1, 2)
+    ]
+    assert seen == [needed[0], needed[1], needed[2], needed[2]]
+    assert learner.indices_.min() >= 2048
+    assert learner.n_rounds_ == 3000
+    whole = PROSNKONS(**settings).fit(X, y)
+    np.testing.assert_array_equal(whole.indices_, learner.indices_)
+    fixed = PROSNKONS(horizon=3000, **settings).fit(X, y)
+    assert fixed.indices_.min() < 1024

@@ -1,96 +1,13 @@
-"""First-order learners against explicit ones, and the sketches of SkeGD against whole matrices."""
+"""The sketches of SkeGD against whole matrices, and the moves of its hypothesis."""
 
 import numpy as np
 import pytest
 
-from graphsqueak import InputError
 from graphsqueak.kernel import as_kernel
-from graphsqueak.online import FOGD, NOGD, DualSGD, KernelOGD, SkeGD, flipped_blocks
-from graphsqueak.online.losses import LOSSES
+from graphsqueak.online import KernelOGD, SkeGD
 from graphsqueak.online.skegd import KernelSketch, fit_values, sparse_signs
 from tests.kernel.problems import clusters
-
-PARAMS = {"gamma": 0.5}
-
-
-def labeled(n_points=300):
-    X = clusters(n_points)
-    return X, np.where(np.sin(2 * X[:, 0]) + X[:, 1] > 0, 1.0, -1.0)
-
-
-def descent(Z, y, loss, step, lam):
-    """Gradient descent in R^k, written out."""
-    w, out = np.zeros(Z.shape[1]), []
-    for z, target in zip(Z, y, strict=True):
-        out.append(z @ w)
-        w = w - step * (LOSSES[loss].derivative(target, out[-1]) * z + lam * w)
-    return np.array(out)
-
-
-@pytest.mark.parametrize("loss", ["squared", "logistic", "hinge"])
-def test_kernel_descent_is_descent_in_the_feature_space(loss):
-    X, y = labeled()
-    learner = KernelOGD(kernel="linear", loss=loss, learning_rate=0.05, regularization=0.3)
-    got = learner.predict_then_learn(X, y)
-    np.testing.assert_allclose(got, descent(X, y, loss, 0.05, 0.3), atol=1e-10)
-
-
-def test_fourier_descent_is_descent_on_its_features():
-    X, y = labeled()
-    learner = FOGD(kernel_params=PARAMS, loss="hinge", learning_rate=0.2, random_state=5)
-    got = learner.predict_then_learn(X, y)
-    Z = learner.models_[0].features(X)
-    np.testing.assert_allclose(got, descent(Z, y, "hinge", 0.2, 0.0), atol=1e-10)
-
-
-def test_fourier_features_have_the_kernel_as_their_mean():
-    X, draws = clusters(6), []
-    for seed in range(40):
-        learner = FOGD(kernel_params=PARAMS, n_components=50, random_state=seed)
-        Z = learner.fit(X, np.zeros(6)).models_[0].features(X)
-        draws.append(Z @ Z.T)
-    sigma = 1 / np.sqrt(2 * 50 * 40)  # of cos(u'(x - y)), at most, over D and the draws
-    assert np.abs(np.mean(draws, axis=0) - as_kernel("rbf", PARAMS)(X, X)).max() < 6 * sigma
-
-
-def test_nystrom_descent_with_full_rank_carries_the_hypothesis_over():
-    X, y = labeled()
-    settings = {"kernel_params": PARAMS, "loss": "hinge", "learning_rate": 0.2}
-    learner = NOGD(n_components=40, rank=1.0, **settings)
-    before = KernelOGD(**settings)
-    scores = before.predict_then_learn(X, y)
-    n = int(np.flatnonzero(np.cumsum(y * scores < 1) == 40)[0]) + 1
-    learner.partial_fit(X[:n], y[:n], classes=[-1.0, 1.0])
-    before = KernelOGD(**settings).partial_fit(X[:n], y[:n], classes=[-1.0, 1.0])
-    assert learner.n_support_ == before.n_support_ == 40
-    np.testing.assert_allclose(
-        learner.models_[0].scores(X[:n]), before.models_[0].scores(X[:n]), atol=1e-3
-    )
-
-
-def test_dual_descent_within_its_budget_is_pegasos():
-    X, y = labeled(90)
-    learner = DualSGD(
-        kernel_params=PARAMS, loss="hinge", regularization=0.5, n_components=90, random_state=1
-    )
-    got = learner.predict_then_learn(X, y)
-    K, a, expected = as_kernel("rbf", PARAMS)(X, X), np.zeros(90), []
-    for t in range(90):
-        expected.append(K[t] @ a)
-        a *= 1 - 1 / (t + 1)
-        if y[t] * expected[-1] < 1:
-            a[t] = y[t] / (0.5 * (t + 1))
-    np.testing.assert_allclose(got, expected, atol=1e-10)
-
-
-def test_dual_descent_beyond_its_budget_stays_close():
-    X, y = labeled(400)
-    settings = {"kernel_params": PARAMS, "loss": "hinge", "regularization": 0.1}
-    whole = DualSGD(n_components=400, random_state=1, **settings).predict_then_learn(X, y)
-    some = DualSGD(n_components=20, n_frequencies=20_000, random_state=1, **settings)
-    got = some.predict_then_learn(X, y)
-    assert some.n_support_ == 20
-    assert np.mean(np.abs(got - whole)) < 0.1 * np.mean(np.abs(whole))
+from tests.online.baselines.test_kernel_descent import PARAMS, labeled
 
 
 def test_sparse_signs_preserve_products():
@@ -231,30 +148,3 @@ def test_landmarks_follow_a_stream_that_moves():
     exact = KernelOGD(**settings).predict_then_learn(X, y)
     assert late[10**6] > 0.4  # never absorbed
     assert late[50] < 3 * np.mean(np.sign(exact)[-1000:] != y[-1000:]) < 0.2
-
-
-def test_cutting_the_stream_changes_nothing():
-    X, y = labeled(500)
-    for learner in (
-        SkeGD(loss="hinge", n_components=30, cycle=37, random_state=5),
-        NOGD(loss="hinge", n_components=30),
-        DualSGD(loss="hinge", n_components=30, random_state=5),
-        KernelOGD(loss="hinge"),
-    ):
-        whole = learner.predict_then_learn(X, y)
-        other = type(learner)(**learner.get_params())
-        cuts = np.split(np.arange(500), [1, 130, 260])
-        parts = [other.predict_then_learn(X[c], y[c], classes=[-1.0, 1.0]) for c in cuts]
-        np.testing.assert_allclose(np.concatenate(parts), whole, atol=1e-8)
-
-
-def test_flipped_blocks_repeat_and_flip():
-    X, y = labeled(50)
-    A, b = flipped_blocks(X, y, n_blocks=20, n_repeats=5, random_state=2)
-    assert (A.reshape(20, 5, -1) == A[::5, None]).all()
-    row = [int(np.flatnonzero((a == X).all(axis=1))[0]) for a in A[::5]]
-    np.testing.assert_array_equal(b[::5] * y[row], np.tile([1.0, -1.0], 10))
-    with pytest.raises(InputError, match="-1 and 1"):
-        flipped_blocks(X, np.zeros(50), n_blocks=2, n_repeats=2)
-    with pytest.raises(InputError, match="50 rows"):
-        flipped_blocks(X, y[:3], n_blocks=2, n_repeats=2)
