@@ -50,6 +50,8 @@ def encode_labels(labels: ArrayLike, classes: np.ndarray) -> np.ndarray:
             f"label {labels[~is_known].tolist()[0]!r} is not one of the classes {classes.tolist()}"
         )
     positive = classes[1:] if len(classes) == 2 else classes
+    # Rows are contiguous. numba would compile kernels for other layouts separately, and processes
+    # that compile two forms of one kernel at the same time can damage its cache on disk.
     return np.where(labels == positive[:, None], 1.0, -1.0)
 
 

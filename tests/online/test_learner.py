@@ -1,7 +1,10 @@
 """The interface of learners: purity, classes, refusals, scikit-learn, files."""
 
+import sys
+
 import numpy as np
 import pytest
+from numba.core.dispatcher import Dispatcher
 from sklearn.base import is_classifier, is_regressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -270,3 +273,27 @@ def test_only_our_classes_are_made(part, tmp_path):
     path.write_bytes(pack_bytes(record, {}))
     with pytest.raises(InputError, match="was not written by this program"):
         KernelOGD.load(path)
+
+
+def compiled_kernels():
+    """All compiled functions of the package of online learners that are loaded."""
+    for name, module in sys.modules.items():
+        if name.startswith("graphsqueak.online"):
+            for value in vars(module).values():
+                if isinstance(value, Dispatcher) and value.py_func.__module__ == name:
+                    yield value
+
+
+@pytest.mark.parametrize("learner", LEARNERS_OF_CLASSES, ids=lambda m: type(m).__name__)
+def test_kernels_are_compiled_for_one_memory_layout(learner):
+    """Processes that compile two forms of a kernel at once may damage numba's cache on disk."""
+    X, y = problem()
+    labels = np.array(["a", "b", "c"])[np.digitize(y, [-0.4, 0.4])]
+    X.flags.writeable = False
+    for points in (X[::2], np.asfortranarray(X[::2])):
+        three = type(learner)(**learner.get_params()).fit(points, labels[::2])
+        three.learn_one(points[0], "a")
+    type(learner)(**learner.get_params()).fit(X, labels == "a")
+    kernels = list(compiled_kernels())
+    assert len(kernels) > 2
+    assert {k.py_func.__name__: len(k.signatures) for k in kernels if len(k.signatures) > 1} == {}
