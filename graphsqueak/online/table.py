@@ -169,31 +169,25 @@ def learn_table(
         write = None if out is None else stack.enter_context(table_writer(out))
         stack.enter_context(saved)
         n_read = 0
-        checksum = 0
-        n_learned_before = 0 if state is None else state.n_rows
         for frame, fraction in table_batches(local_path(path), batch_size):
             if state is None:
                 state = _TableState(frame, path, target, features, task, classes, learner)
-            checksum = state.checksum_with(frame, checksum)
-            n_read += len(frame)
-            if n_read <= n_learned_before:
-                if n_read == n_learned_before and checksum != state.checksum:
-                    raise InputError(
-                        f"{path} has changed since {checkpoint} was written; restore the table, or "
-                        "start again without resume"
-                    )
-                predicted = saved.read_predictions(state.target, len(frame)) if write else None
-            else:
+            n_replayed = saved.replay(frame, path)
+            new_rows = frame[n_replayed:]
+            if write is not None and n_replayed:
+                write(saved.read_predictions(n_replayed))
+            if len(new_rows):
                 # A signal must not separate what was learned from what is saved.
                 with hold_signals():
-                    predicted = state.learn(frame, checksum)
+                    predicted = state.learn(new_rows)
                     saved.add(state, predicted)
-            if write is not None:
-                write(predicted)
+                if write is not None:
+                    write(predicted)
+            n_read += len(frame)
             report(n_read, fraction, f"{state.learner.n_support_} points kept")
-        if n_read < n_learned_before:
+        if state is not None and n_read < state.n_rows:
             raise InputError(
-                f"{checkpoint} was written after {n_learned_before:,} rows, but {path} has "
+                f"{checkpoint} was written after {state.n_rows:,} rows, but {path} has "
                 f"{n_read:,}; restore the table, or start again without resume"
             )
     if state is None:
@@ -239,6 +233,9 @@ class _Checkpoint:
         self._predictions = None
         self._saved_at = time.monotonic()
         self._n_saved_rows = 0
+        # Rows before the checkpoint still to be read again, and the checksum of those already read.
+        self._n_left_to_replay = 0
+        self._replayed_checksum = 0
 
     def load(self):
         """Return the saved state, or None if there is no checkpoint yet."""
@@ -254,7 +251,9 @@ class _Checkpoint:
                 f"{different[0] if different else 'format'}; use the same, or start again without "
                 "resume"
             )
+        self._state = state
         self._n_saved_rows = state.n_rows
+        self._n_left_to_replay = state.n_rows
         return state
 
     def __enter__(self):
@@ -269,9 +268,23 @@ class _Checkpoint:
         if self._predictions is not None:
             self._predictions.close()
 
-    def read_predictions(self, target, n_rows):
+    def replay(self, frame, path):
+        """Verify the rows of a batch that were learned before; return their number."""
+        n_rows = min(self._n_left_to_replay, len(frame))
+        if n_rows == 0:
+            return 0
+        self._n_left_to_replay -= n_rows
+        self._replayed_checksum = self._state.checksum_with(frame[:n_rows], self._replayed_checksum)
+        if self._n_left_to_replay == 0 and self._replayed_checksum != self._state.checksum:
+            raise InputError(
+                f"{path} has changed since {self._path} was written; restore the table, or start "
+                "again without resume"
+            )
+        return n_rows
+
+    def read_predictions(self, n_rows):
         """Return the next predictions that were made before the checkpoint."""
-        return target.decode(np.frombuffer(self._predictions.read(8 * n_rows)))
+        return self._state.target.decode(np.frombuffer(self._predictions.read(8 * n_rows)))
 
     def add(self, state, predicted):
         """Record the state after a batch and its predictions; save if the interval has passed."""
@@ -426,7 +439,7 @@ class _TableState:
         checksum = zlib.crc32(self._matrix(frame).tobytes(), checksum)
         return zlib.crc32(targets.encode(), checksum)
 
-    def learn(self, frame, checksum):
+    def learn(self, frame):
         """Return predictions for the rows of a batch, each made before its row is learned."""
         X = (self._matrix(frame) - self._mean) / self._scale
         X = np.clip(X, -MAX_DEVIATIONS, MAX_DEVIATIONS)
@@ -435,7 +448,7 @@ class _TableState:
         y = self._labels(column) if is_label else self._numbers(column)
         predicted = self.target.learn(self.learner, X, y)
         self.n_rows += len(y)
-        self.checksum = checksum
+        self.checksum = self.checksum_with(frame, self.checksum)
         return predicted
 
     def _matrix(self, frame):
