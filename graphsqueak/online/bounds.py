@@ -119,6 +119,7 @@ def kons_regret(
     terms = _Terms.of(X, kernel, kernel_params, loss, clip, alpha, norm)
     if terms.sigma:
         return Bound(terms.start + terms.log_det_bound() / terms.sigma, (), _ASSUMPTIONS)
+    # Losses without curvature: eta_t = 1 / (L C t^1/2).
     D = terms.log_det_bound_at(alpha * clip / terms.lipschitz)
     value = terms.start + terms.lipschitz * clip * math.sqrt(len(terms.K)) * (D + 8)
     return Bound(value, (), (_BOUNDED_COMPARATOR, "steps with eta='auto'"))
@@ -183,6 +184,7 @@ def sketched_kons_regret(
         failed.append("min_probability and min_leverage are 0")
     if failed:
         return Bound(math.inf, tuple(failed), _ASSUMPTIONS)
+    # Sampling reduces the curvature of each step by this factor.
     factor = (1 - epsilon) * min(min_score, 1.0)
     return Bound(terms.start + terms.log_det_bound() / (terms.sigma * factor), (), _ASSUMPTIONS)
 
@@ -270,6 +272,7 @@ def pros_n_kons_regret(
     if y is not None:
         targets = _check_targets(y, loss, n_rounds)
         largest = np.abs(targets).max(initial=0.0)
+        # e' of Theorem 5.9 is finite only if gamma e / (1 - e) < alpha.
         if error >= alpha:
             failed.append(
                 f"ridge epsilon / (1 - epsilon) = {error:g} is not below alpha = {alpha:g}"
@@ -285,6 +288,7 @@ def pros_n_kons_regret(
     per_epoch += terms.lipschitz**2 * float(np.diagonal(terms.K).max()) / alpha
     once = 0.0
     if y is None:
+        # Theorem 5.8: the projection costs L^2 T gamma e / (4 alpha (1 - e)) over all epochs.
         per_epoch += 2 * terms.lipschitz * clip
         once = terms.lipschitz**2 * n_rounds * error / (4 * alpha)
     else:
@@ -292,6 +296,7 @@ def pros_n_kons_regret(
         residual = np.linalg.solve(terms.K + alpha * np.eye(n_rounds), targets)
         smallest_loss = alpha * targets @ residual
         per_epoch += terms.lipschitz * clip + (alpha / (alpha - error) - 1) * smallest_loss
+    # J, given or bounded by 1 + 3 q d_onl per dictionary.
     if n_epochs is None:
         dictionaries = _dictionaries(n_rounds, horizon, epsilon, delta, n_copies)
         J = sum(terms.max_epochs(dictionary, gamma) for dictionary in dictionaries)
@@ -403,6 +408,7 @@ def skegd_regret(
     14.95
     """
     T = check_count("n_rounds", n_rounds)
+    # The last cycle may be incomplete.
     n_cycles = 1 + T // check_count("cycle", cycle)
     eta = check_real("learning_rate", learning_rate, above=0.0)
     lam = check_real("regularization", regularization, least=0.0)
@@ -413,6 +419,7 @@ def skegd_regret(
     assumptions = ("predictions within clip", "transfer='paper'")
     if lam == 0:
         return Bound(math.inf, ("regularization is 0",), assumptions)
+    # The optimum of a cycle is no longer than L |z| / lam.
     v = L * z / lam if optimum is None else check_real("optimum", optimum, least=0.0)
     descent = n_cycles * (w + v) ** 2 / (2 * eta) + T * eta * (L * z + lam * w) ** 2 / 2
     return Bound(descent + L**2 * error / (2 * lam), (), assumptions)
@@ -436,6 +443,7 @@ class _Terms(NamedTuple):
         K = kernel_matrix(X, kernel, kernel_params)
         return cls(
             K,
+            # Rounding errors make zero eigenvalues negative.
             np.maximum(np.linalg.eigvalsh(K), 0.0),
             checked_loss.sigma(clip),
             checked_loss.lipschitz(clip),
@@ -478,6 +486,7 @@ def _dictionaries(n_rounds, horizon, epsilon, delta, n_copies):
     """Return the dictionaries of a run."""
     if n_copies is not None:
         return [_Dictionary(0, n_rounds, n_copies)]
+    # Without a horizon, phases of double length until the last round.
     phases = [Phase(horizon, delta)] if horizon is not None else []
     while not phases or phases[-1].last_round < n_rounds:
         phases.append(doubling_phase(len(phases), delta))

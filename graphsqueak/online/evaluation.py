@@ -105,6 +105,7 @@ class PrequentialRun:
         -------
         matplotlib Axes
         """
+        # Mean of the first t losses, for every t.
         average = np.cumsum(self.losses) / np.arange(1, self.losses.size + 1)
         curves = {label or "average loss": average}
         if self.hindsight is not None:
@@ -214,6 +215,7 @@ def best_scores(
     array([0.5, 0.5])
     """
     if loss.name == "squared":
+        # Least squares has a closed form.
         gram = features.T @ features + alpha * np.eye(features.shape[1])
         return features @ scipy.linalg.solve(gram, features.T @ targets, assume_a="pos")
 
@@ -221,6 +223,7 @@ def best_scores(
         values, slopes = _smooth_loss(loss, targets, features @ w)
         return values.sum() + alpha * w @ w, features.T @ slopes + 2 * alpha * w
 
+    # The objective is convex, so any start leads to the minimum.
     start = np.zeros(features.shape[1])
     w = minimize(objective, start, jac=True, method="L-BFGS-B", options={"maxiter": 500}).x
     return features @ w
@@ -269,7 +272,9 @@ def flipped_blocks(
     n_blocks = check_count("n_blocks", n_blocks)
     n_repeats = check_count("n_repeats", n_repeats)
     rng = np.random.default_rng(random_state)
+    # Different rows, as long as there are enough of them.
     chosen = rng.choice(len(points), size=n_blocks, replace=n_blocks > len(points))
+    # The first block has the true label, the second the opposite one, ...
     signs = np.where(np.arange(n_blocks) % 2, -1.0, 1.0)
     return (
         np.repeat(points[chosen], n_repeats, axis=0),

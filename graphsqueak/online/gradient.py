@@ -206,10 +206,12 @@ def _feature_rounds(features, targets, w, rule, out):
         for i in range(w.size):
             value += w[i] * features[t, i]
         out[t] = min(max(value, -rule.clip), rule.clip)
+        # eta l'(y, f)
         step = rule.step_size * loss_slope(rule.loss, targets[t], out[t])
         if step == 0 and rule.shrinkage == 1:
             continue
         for i in range(w.size):
+            # w <- (1 - eta lam) w - eta l'(y, f) z
             w[i] = rule.shrinkage * w[i] - step * features[t, i]
 
 
@@ -228,8 +230,10 @@ def _expansion_rounds(values, gram, targets, a, size, capacity, rule, source, ou
             for i in range(size):
                 a[i] *= rule.shrinkage
         if slope != 0:
+            # a_t = -eta l'(y, f)
             a[size] = -rule.step_size * slope
             source[size] = t
+            # Later points of the block need their kernel values to the new support point.
             for later in range(t + 1, targets.size):
                 values[later, size] = gram[later, t]
             size += 1

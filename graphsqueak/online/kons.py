@@ -113,6 +113,7 @@ class DualNewton:
         g = loss_slope(rule.loss, target, prediction)
         h = newton_weight(rule, g, target, prediction, self.n_rounds)
         self.n_rounds += 1
+        # A point with phi = 0 changes no prediction.
         if a <= 0:
             return prediction
         if h > 0 and sample is not None and not sample(h):
@@ -129,12 +130,14 @@ class DualNewton:
             self._d = np.append(self._d, d)
             self._p = np.append(self._p, last)
             self.sampled = np.append(self.sampled, len(self.c))
+        # A step of length zero that is not in E leaves no trace.
         if c != 0 or h > 0:
             self.c = np.append(self.c, c)
         return prediction
 
     def scores(self, values: np.ndarray) -> np.ndarray:
         """Return clipped predictions from kernel values, one row per point."""
+        # The formulas of `run_round`, for many points at once.
         v = self._factor.solve((self._d * values[:, self.sampled]).T)
         scores = (values @ self.c - self._p @ v) / self.alpha
         return np.clip(scores, -self.rule.clip, self.rule.clip)
@@ -214,6 +217,7 @@ class KONSModel(OnlineModel):
             for t in range(len(values)):
                 target = targets[rows.start + t]
                 out[rows.start + t] = self._run_round(values[t, :size], gram[t, t], target)
+                # Later points of the block need their kernel values to a new support point.
                 if len(self.newton.c) > size:
                     values[t + 1 :, size] = gram[t + 1 :, t]
                     source[size] = t

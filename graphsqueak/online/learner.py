@@ -145,6 +145,7 @@ class OnlineLearner(BaseEstimator):
             Labels are -1 and 1, or False and True, unless `partial_fit` was called with others.
         """
         point = self._check_row(x)
+        # There is only one label to infer the classes from.
         if not self.__sklearn_is_fitted__():
             is_boolean = isinstance(y, (bool, np.bool))
             self._start(point.shape[1], np.array([False, True] if is_boolean else [-1, 1]))
@@ -194,6 +195,7 @@ class OnlineLearner(BaseEstimator):
         -------
         ndarray of shape (n,), or (n, n_classes) for more than two classes
         """
+        # Only the first call sets the number of features and the classes.
         is_first = not self.__sklearn_is_fitted__()
         points, y = self._check_pair(X, y, reset=is_first)
         if is_first:
@@ -287,6 +289,7 @@ class OnlineLearner(BaseEstimator):
                     "partial_fit(..., classes=)"
                 )
             self.classes_ = classes
+            # Two classes need one hypothesis, whose sign separates them.
             n_models = len(classes) if len(classes) > 2 else 1
         self.models_ = [self._new_model(n_features) for _ in range(n_models)]
         self.n_features_in_ = n_features
@@ -336,6 +339,7 @@ class OnlineLearner(BaseEstimator):
         return np.array(y, dtype=np.float64)[None]
 
     def _check_row(self, x):
+        # Cheaper than `validate_data`, which takes longer than a round.
         point = np.asarray(x, dtype=np.float64).reshape(1, -1)
         n_expected = getattr(self, "n_features_in_", point.shape[1])
         if point.shape[1] != n_expected:

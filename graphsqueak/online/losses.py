@@ -131,6 +131,7 @@ class Loss(NamedTuple):
         if self.kind == LossKind.LOGISTIC:
             return math.exp(-clip)
         if self.kind == LossKind.SQUARED_HINGE:
+            # The margin lies beyond C: h = 2 for all predictions, and l'^2 <= 4 (1 + C)^2.
             if clip < 1:
                 return 1 / (2 * (1 + clip) ** 2)
             return (3 * clip - 1) / (8 * clip**2 * (1 + clip))
@@ -256,7 +257,9 @@ def _quotient(loss, y, u, z):
     # For shorter steps the difference in the numerator is dominated by rounding errors.
     if abs(step) < 1e-3:
         if loss.kind == LossKind.HUBER:
+            # l'' of the Huber loss jumps at the tolerance.
             return 2.0 if abs(u - y) < loss.tolerance else 0.0
+        # l'' = p (1 - p) for the logistic loss, p = |l'|.
         probability = abs(loss_slope(loss, y, u))
         return probability * (1.0 - probability)
     difference = loss_value(loss, y, z) - loss_value(loss, y, u) - loss_slope(loss, y, u) * step

@@ -180,10 +180,12 @@ class NewtonStep:
 
         For the squared loss, where A w = sum h z y, this is least squares in the new coordinates.
         """
+        # T (A - alpha I) T' from the eigenvalues of A, of which only the inverse is stored.
         eigenvalues, V = self._eigen()
         TV = T @ V
         A = (TV * (eigenvalues - self.alpha)) @ TV.T
         A[np.diag_indices_from(A)] += self.alpha
+        # T A w
         moment = TV @ (eigenvalues * (V.T @ self.w))
         self.size = len(T)
         self._w[:] = 0.0
@@ -204,6 +206,7 @@ class NewtonStep:
         start = 0
         while start < len(targets):
             stop = len(targets)
+            # Discounts follow every 32nd round, wherever batches end.
             if self.discount < 1:
                 n_until_discount = DISCOUNT_INTERVAL - self.n_rounds % DISCOUNT_INTERVAL
                 stop = min(stop, start + n_until_discount)
@@ -228,12 +231,14 @@ class NewtonStep:
         """Multiply the weights of all rounds so far by d^32."""
         factor = self.discount**DISCOUNT_INTERVAL
         eigenvalues, V = self._eigen()
+        # A <- alpha I + d^32 (A - alpha I), w <- A_new^-1 d^32 A w
         discounted = self.alpha + factor * (eigenvalues - self.alpha)
         self.w[:] = V @ (factor * eigenvalues / discounted * (V.T @ self.w))
         self.inverse[:] = (V / discounted) @ V.T
 
     def _eigen(self):
         """Return the eigenvalues of A, which are at least alpha, and its eigenvectors."""
+        # Rounding errors may bring eigenvalues of A below alpha.
         inverses, V = np.linalg.eigh(self.inverse)
         return 1 / np.clip(inverses, np.finfo(np.float64).tiny, 1 / self.alpha), V
 

@@ -128,6 +128,7 @@ class DictionaryConfig(NamedTuple):
                 self.epsilon,
                 delta=phase.delta,
                 n_points=phase.last_round,
+                # Scores of the thesis form under-estimate leverage by up to a factor of rho.
                 rho=rho(self.epsilon) if self.form == "thesis" else 1.0,
             )
         return AtomStream(
@@ -262,6 +263,7 @@ class PROSNKONS(OnlineLearner):
     def _dictionary_config(self):
         """Check the parameters of the dictionary."""
         check_choice("budget", self.budget, ("practical", "theory"))
+        # The proof determines the number of copies.
         if self.budget == "theory" and self.n_copies is not None:
             raise InputError(
                 "n_copies and ", Parameter("budget", "theory"), " exclude each other; remove one"
@@ -277,6 +279,7 @@ class PROSNKONS(OnlineLearner):
         if capacity is not None:
             check_count("n_components", capacity)
             if self.when_full == "subsample":
+                # Dropping a tenth at once keeps the cost per round at O(j^2).
                 n_after = max(9 * capacity // 10, 1)
         ridge = self.alpha if self.ridge is None else self.ridge
         return DictionaryConfig(
@@ -417,11 +420,13 @@ class DictionaryNewtonModel(OnlineModel):
         """Run one round per point; return the earlier predictions."""
         if not self.config.has_phases:
             if self.config.n_copies is None:
+                # The guarantee of the proof ends with the horizon.
                 warn_beyond(self._phase.last_round, self.newton.n_rounds, len(points))
             return self._learn_in_phase(points, targets)
         out = np.empty(len(points))
         n_done = 0
         while n_done < len(points):
+            # A phase ends in the middle of a batch if need be.
             n_left = self._phase.last_round - self.newton.n_rounds
             rows = slice(n_done, min(n_done + n_left, len(points)))
             out[rows] = self._learn_in_phase(points[rows], targets[rows])
@@ -470,6 +475,7 @@ class DictionaryNewtonModel(OnlineModel):
                 predictions[rows] = self.newton.run(features[rows], y[rows])
                 self._add_landmark(block, features, landmark, i)
                 start = i + 1
+            # A block ends early if landmarks were dropped; the rest comes as the next block.
             rows = slice(start, block.n_used)
             predictions[rows] = self.newton.run(features[rows], y[rows])
             n_done += block.n_used

@@ -148,6 +148,7 @@ class SkeGD(GradientLearner):
             return max(int(default), 1) if value is None else check_count(name, value)
 
         sketch_size = size_or("sketch_size", 3 * budget / 2)
+        # More landmarks than support points cannot be sampled at the start.
         n_landmarks = min(size_or("n_landmarks", 3 * budget / 5), budget)
         return SketchSizes(
             sketch_size,
@@ -328,6 +329,7 @@ class KernelSketch:
         self.columns, self.signs = sparse_signs(len(points), size, n_blocks, rng=rng)
         K = kernel(points, points)
         self.pm = self._sketch_rows(K[:, landmarks])
+        # S_p' K S_p, from the symmetry of K.
         self.pp = self._sketch_rows(self._sketch_rows(K).T)
 
     @property
@@ -390,6 +392,7 @@ class KernelSketch:
         """Return S_p' rows."""
         out = np.zeros((self.size, rows.shape[1]))
         for block in range(self.n_blocks):
+            # `add.at` adds up rows that are mapped to the same column.
             np.add.at(out, self.columns[:, block], self.signs[:, block, None] * rows)
         return out
 
@@ -403,6 +406,7 @@ def sparse_signs(
     >>> columns.shape, np.abs(signs)[0].round(3), bool((columns[:, 0] < 3).all())
     ((3, 2), array([0.707, 0.707]), True)
     """
+    # The columns of each block are consecutive.
     block_ends = np.linspace(0, n_columns, n_blocks + 1).astype(np.int64)
     columns = rng.integers(block_ends[:-1], block_ends[1:], size=(n_rows, n_blocks))
     signs = rng.choice((-1.0, 1.0), size=columns.shape) / np.sqrt(n_blocks)

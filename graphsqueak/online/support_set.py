@@ -70,16 +70,19 @@ class SupportSet:
         while n_done < len(points):
             rows = slice(n_done, min(n_done + POINTS_PER_BLOCK, len(points)))
             block = points[rows]
+            # At most one new support point per row.
             n_slots = self.size + len(block)
             if self.capacity is not None:
                 n_slots = min(n_slots, self.capacity)
             values = np.zeros((len(block), n_slots))
             values[:, : self.size] = self.values(block)
+            # One memory layout, so that kernels are compiled once.
             gram = np.ascontiguousarray(self.kernel(block, block))
             source = np.full(n_slots, -1)
             n_run, self.size = run_rounds(rows, values, gram, source)
             self._replace(block, source)
             n_done += n_run
+            # The rounds stopped early.
             if n_run < len(block):
                 break
         return n_done

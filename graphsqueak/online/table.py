@@ -164,6 +164,7 @@ def learn_table(
     started_at = time.perf_counter()
     state = saved.load() if resume else None
     with ExitStack() as stack:
+        # Leaving in reverse order: predictions and checkpoint are complete before the output is.
         stack.enter_context(resumable_from(checkpoint))
         report = stack.enter_context(reporter(progress, type(learner).__name__, unit="rows"))
         write = None if out is None else stack.enter_context(table_writer(out))
@@ -290,6 +291,7 @@ class _Checkpoint:
         """Record the state after a batch and its predictions; save if the interval has passed."""
         if self._predictions is not None:
             self._predictions.write(state.target.encode(predicted).tobytes())
+        # There is no checkpoint to save.
         if self._path is None:
             return
         self._state = state
@@ -303,6 +305,7 @@ class _Checkpoint:
                 f"{path} already exists and does not contain predictions of a run; rename it, or "
                 "choose another checkpoint"
             )
+        # A new run starts a new file.
         if self._n_saved_rows == 0:
             path.write_bytes(_PREDICTIONS_HEADER)
         n_bytes = len(_PREDICTIONS_HEADER) + 8 * self._n_saved_rows
@@ -349,6 +352,7 @@ class _NumberTarget:
 
     def learn(self, learner, X, y):
         """Return predictions for the rows of a batch, each made before its row is learned."""
+        # Scores are standardized, predictions in the units of the table.
         scores = learner.predict_then_learn(X, (y - self._mean) / self._scale)
         predicted = self._mean + self._scale * scores
         self._sums += [np.sum((predicted - y) ** 2), np.sum(y), np.sum(y**2)]
@@ -425,6 +429,7 @@ class _TableState:
         self._mean = X.mean(axis=0)
         deviation = X.std(axis=0)
         self._scale = np.where(deviation > 0, deviation, 1.0)
+        # Text is compared as text: a class "1.0" is not the class "1".
         column = frame[target]
         if (_infer_task(column) if task == "auto" else task) == "classification":
             found = column.cast(str).unique().to_list() if classes is None else classes
@@ -497,6 +502,7 @@ def _infer_task(column):
     """Return "classification" for text and for few different integers."""
     if not column.dtype.is_numeric():
         return "classification"
+    # Real numbers are never classes, however few there are.
     has_few_values = len(column.drop_nulls().unique()) <= MAX_CLASSES
     is_integer = not column.dtype.is_float()
     return "classification" if has_few_values and is_integer else "regression"

@@ -123,6 +123,7 @@ class WidthMixture(OnlineModel):
             bound[:, 0] = largest[:-1]
             self._largest_target = float(largest[-1])
         scores = np.clip(scores, -bound, bound)
+        # The weights of a round depend on the losses of earlier rounds only.
         losses = self._loss.value(targets[:, None], scores)
         totals = self._total_losses + np.cumsum(losses, axis=0)
         totals_before = np.vstack([self._total_losses, totals[:-1]])
@@ -140,6 +141,7 @@ class WidthMixture(OnlineModel):
         """Return exponential weights, one row per row of total losses."""
         eta = self._loss.sigma(bound if np.isinf(self._clip) else self._clip)
         if self._loss.sigma(1.0) == 0:
+            # Losses without curvature.
             largest_loss = self._loss.lipschitz(self._clip) * self._clip
             eta = np.sqrt(np.log(len(self.models)) / (n_rounds + 1)) / largest_loss
         # Subtracting the smallest loss changes no weight, and avoids underflow.

@@ -108,6 +108,7 @@ class BudgetModel(OnlineModel):
         self.rule = rule
         self.seed = seed
         self.support = SupportSet(kernel, n_features, capacity=capacity)
+        # Only the Forgetron evaluates f at support points.
         n_gram = capacity if rule.algorithm == Algorithm.FORGETRON else 0
         self.state = BudgetState(
             a=np.zeros(capacity),
@@ -193,6 +194,7 @@ class BudgetLearner(OnlineLearner):
             n_features,
             rule,
             capacity=check_count("n_components", self.n_components),
+            # Forgetron and BPA-S use no random numbers.
             seed=int(np.random.default_rng(random_state).integers(2**63)),
         )
 
@@ -379,6 +381,7 @@ class BOGD(BudgetLearner):
 
     def _make_model(self, n_features, kernel_params):
         self._require_loss(*LOSSES)
+        # `max_coefficient` is relative to eta, the size of a new coefficient.
         step_size = check_real("learning_rate", self.learning_rate, above=0.0)
         lam = check_real("regularization", self.regularization, least=0.0)
         max_steps = check_real("max_coefficient", self.max_coefficient, above=0.0)
@@ -490,6 +493,7 @@ def _replace_cheapest(state, row, new, diagonal):
 def _rescale(rule, a, slot, new):
     """Scale the coefficients of BOGD that stay; return the new coefficient."""
     a[slot] = 0.0
+    # B / (B - 1), then a common factor that limits the largest coefficient.
     growth = a.size / max(a.size - 1, 1)
     largest = abs(new)
     for i in range(a.size):

@@ -67,6 +67,7 @@ class FourierFeatures:
             raise InputError(
                 "random Fourier features are for ", Parameter("kernel", "rbf"), f", not {kernel!r}"
             )
+        # u_i ~ N(0, 2 g I)
         gamma = gaussian_gamma(kernel_params, n_features)
         self.frequencies = np.sqrt(2 * gamma) * rng.normal(size=(n_features, n_frequencies))
 
@@ -242,6 +243,7 @@ class DualSGDModel(OnlineModel):
     def scores(self, points):
         """Return f at the points, clipped."""
         values = self.fourier(points) @ self._w
+        # The support points, and those that were moved to the random features.
         values += self.support.values(points) @ self._coefficients[: self.support.size]
         return np.clip(values, -self.rule.clip, self.rule.clip)
 

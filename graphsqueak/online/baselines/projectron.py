@@ -183,6 +183,7 @@ class ProjectronModel(OnlineModel):
 
     def _learn_block(self, points, targets, out):
         size = self.n_support
+        # Columns for the coordinates that the block may add.
         features = np.zeros((len(points), min(size + len(points), len(self._points))))
         features[:, :size] = self.features(points)
         diagonal = np.array(self.kernel.diag(points), dtype=np.float64)
@@ -214,6 +215,7 @@ class ProjectronModel(OnlineModel):
         self._w[:j] += target * z
         self._w[j] = target * distance
         self._factor.append(z, distance)
+        # The new coordinate of later points of the block.
         if t + 1 < len(points):
             values = self.kernel(points[t : t + 1], points[t + 1 :])[0]
             features[t + 1 :, j] = (values - features[t + 1 :, :j] @ z) / distance
@@ -245,10 +247,12 @@ def _rounds(features, diagonal, targets, w, size, threshold, uses_margins, has_c
             step = 1.0
         elif uses_margins and margin < 1 and norm > 0:
             loss = 1.0 - margin
+            # [OKC09, Algorithm 3]
             surplus = loss - np.sqrt(squared_distance) / threshold
             if surplus > 0:
                 step = min(1.0, loss / norm, 2.0 * surplus / norm)
         if step > 0:
+            # w <- w + t y z
             for i in range(size):
                 w[i] += step * targets[t] * features[t, i]
     return targets.size
