@@ -86,7 +86,8 @@ def listing(quick):
     PROSNKONS(random_state=SEED, **settings).fit(X[:300], y[:300])  # compiles
     ours, fast = _best(lambda: _run(settings, X, y), 3)
     learner, scores = fast
-    theirs, slow = _best(lambda: literal(X, y, seed=learner._stream.seed), 1 if quick else 2)
+    seed = learner.models_[0].stream.seed
+    theirs, slow = _best(lambda: literal(X, y, seed=seed), 1 if quick else 2)
     row = {"data": name, "rows": len(X), "atoms": learner.n_support_, "ours_s": ours}
     row |= {"listing_s": theirs, "ratio": theirs / ours}
     return [row | {"difference": float(np.abs(slow - scores).max())}]

@@ -33,7 +33,8 @@ from graphsqueak.online import (
     DualSGD,
     SkeGD,
     flipped_blocks,
-    progressive,
+    get_loss,
+    run_prequential,
 )
 from graphsqueak.online.evaluation import best_scores
 
@@ -234,7 +235,7 @@ def adversarial(options):
                     A, b = flipped_blocks(
                         X, y, n_blocks=500, n_repeats=n_repeats, random_state=seed
                     )
-                    run = progressive(make(seed, len(A)), A, b)
+                    run = run_prequential(make(seed, len(A)), A, b)
                     values.append((100 * run.error_rate, run.n_support, run.seconds))
                 label = algorithm if isinstance(algorithm, str) else f"SkeGD, theta {algorithm:g}"
                 figure = printed.get(algorithm)
@@ -259,12 +260,13 @@ def _one(make, X, y, seed, *, limit, batch=False):
     X, y = X[order], y[order]
     learner = make(seed)
     began = time.perf_counter()
-    run = progressive(learner, X, y)
+    run = run_prequential(learner, X, y)
     seconds = time.perf_counter() - began
     if not batch:
         figure = run.average_loss if run.error_rate is None else 100 * run.error_rate
         return figure, run.n_support, seconds
-    best = best_scores(learner._features_of(X), y, loss=learner.loss, alpha=learner.alpha)
+    features = learner.models_[0].features(X)
+    best = best_scores(features, y, loss=get_loss(learner.loss), alpha=learner.alpha)
     if run.error_rate is None:
         return np.mean((y - best) ** 2), run.n_support, seconds
     return 100 * np.mean((best > 0) != (y > 0)), run.n_support, seconds

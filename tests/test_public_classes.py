@@ -150,7 +150,7 @@ def results(folder):
     yield sparsifiers.run_sparsify(graph(), plan)
     yield sparsifiers.estimate_cost(graph(), sparsifiers.SparsifyConfig(n_edges=100))
     yield sources.summarize(graph())
-    yield online.progressive(online.KONS(), points(30), points(30)[:, 0])
+    yield online.run_prequential(online.KONS(), points(30), points(30)[:, 0])
 
 
 def classifiers(folder):
@@ -211,8 +211,9 @@ def learners(folder):
     for learner in (*EVERY, *(cls(n_components=5) for cls in more)):
         yield learner
         yield clone(learner).fit(X, y)
-    yield online.CONKONS(kernel_params="auto", random_state=2).fit(X, y)
-    yield online.WidthMixture(online.KONS(), 3, n_widths=2)
+    mixed = online.CONKONS(kernel_params="auto", random_state=2).fit(X, y)
+    yield mixed
+    yield mixed.mixture_
 
 
 MAKERS = (

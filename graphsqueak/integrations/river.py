@@ -12,7 +12,7 @@ import numpy as np
 
 from graphsqueak.errors import InputError
 from graphsqueak.online.learner import OnlineLearner
-from graphsqueak.online.losses import loss_of
+from graphsqueak.online.losses import get_loss
 
 try:
     from river.base import Classifier, Regressor
@@ -39,7 +39,7 @@ def to_river(learner: OnlineLearner) -> "RiverRegressor | RiverClassifier":
     """
     if Regressor is object:
         raise ImportError("this needs river; install it with pip install 'graphsqueak[river]'")
-    kind = RiverClassifier if loss_of(learner.loss).is_classification else RiverRegressor
+    kind = RiverClassifier if get_loss(learner.loss).is_classification else RiverRegressor
     return kind(learner)
 
 

@@ -1,4 +1,8 @@
-"""Online learning with kernels: Newton steps on dictionaries, and what they are compared with."""
+"""Online learning with kernels: second-order learners on dictionaries, and baselines.
+
+`CONKONS` is the learner to start with. `run_prequential` evaluates a learner on a stream,
+`learn_table` on a file of any size; `kons_regret` and others compute proved bounds on the regret.
+"""
 
 from graphsqueak._lazy import lazy_names
 
@@ -6,29 +10,29 @@ __all__, __getattr__, __dir__ = lazy_names(
     __name__,
     {
         "BKONS": "pros_n_kons",
-        "BOGD": "budgets",
-        "BPAS": "budgets",
+        "BOGD": "baselines.budget",
+        "BPAS": "baselines.budget",
         "CONKONS": "pros_n_kons",
-        "DualSGD": "fourier",
-        "FOGD": "fourier",
-        "Forgetron": "perceptrons",
+        "DualSGD": "baselines.fourier",
+        "FOGD": "baselines.fourier",
+        "Forgetron": "baselines.budget",
         "KONS": "kons",
-        "KernelOGD": "gradient",
-        "NOGD": "nystrom_ogd",
+        "KernelOGD": "baselines.kernel_descent",
+        "NOGD": "baselines.kernel_descent",
         "PROSNKONS": "pros_n_kons",
-        "Projectron": "perceptrons",
-        "ProjectronPP": "perceptrons",
-        "RBP": "perceptrons",
-        "Run": "evaluation",
+        "PrequentialRun": "evaluation",
+        "Projectron": "baselines.projectron",
+        "ProjectronPP": "baselines.projectron",
+        "RBP": "baselines.budget",
         "SkeGD": "skegd",
         "SketchedKONS": "kons",
         "WidthMixture": "width_mixture",
         "flipped_blocks": "evaluation",
+        "get_loss": "losses",
         "kons_regret": "bounds",
         "learn_table": "table",
-        "loss_of": "losses",
-        "progressive": "evaluation",
         "pros_n_kons_regret": "bounds",
+        "run_prequential": "evaluation",
         "skegd_regret": "bounds",
         "sketch_error": "bounds",
         "sketched_kons_regret": "bounds",

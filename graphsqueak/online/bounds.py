@@ -1,30 +1,30 @@
-"""What regret is proved to be, as numbers with their conditions.
+"""Proved upper bounds on regret, as numbers with the conditions under which they hold.
 
 K is the kernel matrix of the T points, L and sigma the Lipschitz constant and the curvature of the
-loss for predictions within C (`losses`), w the comparator, whose predictions lie within C too.
-Steps have eta = sigma (eta="global"; with the squared loss "auto" as well, h_t = 2 = sigma L^2).
-With g = alpha / (sigma L^2) and
+loss for predictions within C (`losses`), and w the comparator, whose predictions lie within C as
+well. Steps have eta = sigma (eta="global"; for the squared loss also "auto", since h_t = 2 =
+sigma L^2). With g = alpha / (sigma L^2) let
 
-    D = d_eff(g) (1 + log(1 + |K| / g)),
+    D = d_eff(g) (1 + log(1 + |K| / g)).
 
-which is at least logdet(I + K / g) and at most the 2 d_eff log(2 T / g) of the thesis, where that
-applies (T / g >= 1.24; below, it may be negative),
+D is at least logdet(I + K / g). It is at most the 2 d_eff log(2 T / g) of the thesis, if that
+applies (T / g >= 1.24; below, the latter may be negative). The bounds are [C17]
 
-    KONS           alpha |w|^2 + D / sigma                                      [C17, Theorem 5.4],
+    KONS           alpha |w|^2 + D / sigma                                         Theorem 5.4
                    without curvature, eta_t = 1 / (L C t^1/2), g = alpha C / L:
-                   alpha |w|^2 + L C T^1/2 (D + 8),
-    Sketched-KONS  alpha |w|^2 + D / (sigma (1 - e) max(floor, least score))    [Theorem 5.7],
+                   alpha |w|^2 + L C T^1/2 (D + 8)
+    Sketched-KONS  alpha |w|^2 + D / (sigma (1 - e) max(p_min, min tau))           Theorem 5.7
     PROS-N-KONS    J (alpha |w|^2 + 2 D / sigma + L^2 k / alpha + 2 L C)
-                   + L^2 T gamma e / (4 alpha (1 - e))                          [Theorem 5.8],
+                   + L^2 T gamma e / (4 alpha (1 - e))                             Theorem 5.8
     squared loss   J (alpha |w|^2 + 2 D / sigma + L^2 k / alpha + L C + e' L*),
-                   e' = alpha / (alpha - gamma e / (1 - e)) - 1                 [Theorem 5.9],
+                   e' = alpha / (alpha - gamma e / (1 - e)) - 1                    Theorem 5.9
 
-k the largest k(x, x), J the epochs (how often learning starts from w = 0: once, and with every
-coordinate that is opened), and L* the least sum_t (w'phi_t - y_t)^2 + alpha |w|^2. One dictionary
-gives J <= 1 + 3 q d_onl(gamma). A learner without a horizon has a dictionary for each of its phases
-(`pros_n_kons.phase`), and their epochs add up: regret does, and the other terms of a phase are at
-most those of all rounds. What was corrected is in docs/errata.md: the last two print
-L^2 / alpha once for all epochs, 2 J C, and e' alpha |w|^2.
+where k is the largest k(x, x), J the number of epochs (how often learning starts from w = 0: once,
+and with every new coordinate), and L* the minimum of sum_t (w'phi_t - y_t)^2 + alpha |w|^2. For one
+dictionary J <= 1 + 3 q d_onl(gamma). A learner without a horizon has a dictionary for each of its
+phases (`pros_n_kons.doubling_phase`), and their epochs add up: regret is additive, and the other
+terms of a phase are at most those of all rounds. docs/errata.md lists the corrections: Theorems 5.8
+and 5.9 print L^2 / alpha once for all epochs, 2 J C, and e' alpha |w|^2.
 
 SkeGD has two bounds [ZL19, supplement, Theorems 1 and 2], both corrected. With tau = s_m / s_p, T
 points, and all singular values of S_p'U within 1 +- e0, U a basis of the columns of the landmarks,
@@ -32,16 +32,17 @@ points, and all singular values of S_p'U within 1 +- e0, U a basis of the column
     |C F_sk C' - K|_F^2 <= (1 + e) min_F |C F C' - K|_F^2,
     e^1/2 = (2 tau (T / (d1 d2))^1/2 + (2 tau / d2)^1/2 (e0^2 + 2 e0 + 2)) / (1 - e0)^4,
 
-with probability 1 - d1 - d2; printed without (1 - e0)^4. Take gradient descent with step eta and
-regularizer lam in J cycles, with features z_j of length at most z and hypotheses of length at most
-w. Its regret against any f of the kernel's space, with lam / 2 |f|^2 in every round, is at most
+with probability 1 - d1 - d2; the factor (1 - e0)^4 is missing in print. For gradient descent with
+step size eta and regularization lam in J cycles, features z_j of length at most z and hypotheses of
+length at most w, the regret against any f of the kernel's space, with lam / 2 |f|^2 added in every
+round, is at most
 
-    J (w + v)^2 / (2 eta) + T eta (L z + lam w)^2 / 2 + L^2 / (2 lam) sum_j |K_j - Z_j Z_j'|,
+    J (w + v)^2 / (2 eta) + T eta (L z + lam w)^2 / 2 + L^2 / (2 lam) sum_j |K_j - Z_j Z_j'|.
 
-v <= L z / lam the longest optimum of a cycle, K_j and Z_j Z_j' the kernel matrix of the rounds of a
-cycle and its approximation, in the 2-norm. The first two terms are gradient descent in a cycle, and
-the last one is what a hypothesis loses in z_j [YLMJZ12, Theorem 2]. The printed one has another
-last term, which does not hold (docs/errata.md).
+Here v <= L z / lam is the longest optimum of a cycle, and K_j and Z_j Z_j' are the kernel matrix of
+the rounds of a cycle and its approximation, in the 2-norm. The first two terms are those of
+gradient descent within a cycle, the last is what a hypothesis loses in z_j [YLMJZ12, Theorem 2].
+The printed theorem has another last term, which does not hold (docs/errata.md).
 
 References
 ----------
@@ -63,8 +64,8 @@ from graphsqueak.kernel.bounds import Bound
 from graphsqueak.kernel.kernels import KernelLike, KernelParams
 from graphsqueak.kernel.leverage import kernel_matrix, online_effective_dimension, rho
 from graphsqueak.kernel.samplers.dictionary import kors_copies
-from graphsqueak.online.losses import loss_of
-from graphsqueak.online.pros_n_kons import phase
+from graphsqueak.online.losses import get_loss
+from graphsqueak.online.pros_n_kons import Phase, doubling_phase
 from graphsqueak.validation import check_count, check_real
 
 __all__ = [
@@ -75,7 +76,8 @@ __all__ = [
     "sketched_kons_regret",
 ]
 
-_ASSUMED = ("a comparator whose predictions lie within clip", "steps with eta='global'")
+_BOUNDED_COMPARATOR = "a comparator whose predictions lie within clip"
+_ASSUMPTIONS = (_BOUNDED_COMPARATOR, "steps with eta='global'")
 
 
 def kons_regret(
@@ -88,7 +90,7 @@ def kons_regret(
     alpha: float = 1.0,
     norm: float,
 ) -> Bound:
-    """Regret of `KONS` over the rows of X, at most [C17, Theorem 5.4].
+    """Bound the regret of `KONS` over the rows of X [C17, Theorem 5.4].
 
     Parameters
     ----------
@@ -114,12 +116,13 @@ def kons_regret(
     >>> bool(np.isclose(bound.value, 1 + 8 * 100 / 100.5 * (1 + np.log(201))))
     True
     """
-    game = _Game.of(X, kernel, kernel_params, loss, clip, alpha, norm)
-    if game.sigma:
-        return Bound(game.start + game.growth() / game.sigma, (), _ASSUMED)
-    growth = game.dimension(alpha * clip / game.lipschitz) + 8
-    value = game.start + game.lipschitz * clip * math.sqrt(len(game.K)) * growth
-    return Bound(value, (), (_ASSUMED[0], "steps with eta='auto'"))
+    terms = _Terms.of(X, kernel, kernel_params, loss, clip, alpha, norm)
+    if terms.sigma:
+        return Bound(terms.start + terms.log_det_bound() / terms.sigma, (), _ASSUMPTIONS)
+    # Losses without curvature: eta_t = 1 / (L C t^1/2).
+    D = terms.log_det_bound_at(alpha * clip / terms.lipschitz)
+    value = terms.start + terms.lipschitz * clip * math.sqrt(len(terms.K)) * (D + 8)
+    return Bound(value, (), (_BOUNDED_COMPARATOR, "steps with eta='auto'"))
 
 
 def sketched_kons_regret(
@@ -131,13 +134,13 @@ def sketched_kons_regret(
     clip: float = 1.0,
     alpha: float = 1.0,
     beta: float | None = None,
-    floor: float = 0.0,
-    least_score: float = 0.0,
+    min_probability: float = 0.0,
+    min_leverage: float = 0.0,
     epsilon: float = 0.5,
     delta: float = 0.1,
     norm: float,
 ) -> Bound:
-    """Regret of `SketchedKONS`, at most, with probability 1 - delta [C17, Theorem 5.7].
+    """Bound the regret of `SketchedKONS`, with probability 1 - delta [C17, Theorem 5.7].
 
     Parameters
     ----------
@@ -146,14 +149,14 @@ def sketched_kons_regret(
     kernel, kernel_params
         See `graphsqueak.kernel.as_kernel`.
     loss : {"squared", "logistic", "squared_hinge"}
-    clip, alpha, floor, epsilon : float
-        As the learner has them.
+    clip, alpha, min_probability, epsilon : float
+        Parameters of the learner.
     beta : float, optional
-        The learner's; default: what the proof needs.
-    least_score : float
-        The least leverage score of a step, if it is known; the scaled kernel decides it.
+        Parameter of the learner; default: the value that the proof needs.
+    min_leverage : float
+        Smallest leverage score of a step, if it is known. It is a score of the scaled kernel.
     delta : float in (0, 1)
-        Chance that KORS fails.
+        Failure probability of KORS.
     norm : float
         |w| of the comparator, in the kernel's space.
 
@@ -163,24 +166,27 @@ def sketched_kons_regret(
 
     Examples
     --------
-    >>> all_steps = {"floor": 1.0, "epsilon": 1e-9, "norm": 1.0, "kernel": "linear"}
+    >>> all_steps = {"min_probability": 1.0, "epsilon": 1e-9, "norm": 1.0, "kernel": "linear"}
     >>> round(sketched_kons_regret(np.ones((100, 1)), **all_steps).value, 2)
     51.18
     >>> print(sketched_kons_regret(np.ones((100, 1)), kernel="linear", beta=1.0, norm=1.0))
-    no bound: beta=1 is below 121, what KORS needs; floor and least_score are 0
+    no bound: beta=1 is below 121, what KORS needs; min_probability and min_leverage are 0
     """
-    game = _Game.of(X, kernel, kernel_params, loss, clip, alpha, norm)
-    failed = game.refusals(epsilon, delta, beta, name="beta")
-    least = max(
-        check_real("floor", floor, least=0.0), check_real("least_score", least_score, least=0.0)
+    terms = _Terms.of(X, kernel, kernel_params, loss, clip, alpha, norm)
+    failed = terms.failed_conditions(epsilon, delta)
+    needed = kors_copies(epsilon, delta=delta, n_points=len(terms.K))
+    failed += _insufficient_budget("beta", beta, needed)
+    min_score = max(
+        check_real("min_probability", min_probability, least=0.0),
+        check_real("min_leverage", min_leverage, least=0.0),
     )
-    if least == 0:
-        failed += ("floor and least_score are 0",)
+    if min_score == 0:
+        failed.append("min_probability and min_leverage are 0")
     if failed:
-        return Bound(math.inf, failed, _ASSUMED)
-    return Bound(
-        game.start + game.growth() / (game.sigma * (1 - epsilon) * min(least, 1.0)), (), _ASSUMED
-    )
+        return Bound(math.inf, tuple(failed), _ASSUMPTIONS)
+    # Sampling reduces the curvature of each step by this factor.
+    factor = (1 - epsilon) * min(min_score, 1.0)
+    return Bound(terms.start + terms.log_det_bound() / (terms.sigma * factor), (), _ASSUMPTIONS)
 
 
 def pros_n_kons_regret(
@@ -200,30 +206,31 @@ def pros_n_kons_regret(
     n_epochs: int | None = None,
     norm: float,
 ) -> Bound:
-    """Regret of `PROSNKONS`, at most, with probability 1 - delta [C17, Theorems 5.8 and 5.9].
+    """Bound the regret of `PROSNKONS`, with probability 1 - delta [C17, Theorems 5.8 and 5.9].
 
     Parameters
     ----------
     X : array of shape (T, d)
         The points in their order; with kernel="precomputed", their kernel matrix.
     y : array of shape (T,), optional
-        Targets within clip, of the squared loss: the bound is then that of Theorem 5.9, where the
-        projection costs a share of the least loss instead of a term that grows with T. For ridge =
-        alpha it needs epsilon below 1/2.
+        Targets within clip, for the squared loss. The bound is then that of Theorem 5.9, in which
+        the projection costs a fraction of the smallest loss instead of a term that grows with T. If
+        ridge = alpha it needs epsilon < 1/2.
     kernel, kernel_params
         See `graphsqueak.kernel.as_kernel`.
     loss : {"squared", "logistic", "squared_hinge"}
     clip, alpha, epsilon : float
-        As the learner has them.
+        Parameters of the learner.
     ridge : float, optional
         gamma of KORS; default: alpha.
     n_copies : float, optional
-        The learner's, with form="thesis"; default: what the proof needs, as budget="theory".
+        Parameter of the learner, with form="thesis"; default: the number that the proof needs, as
+        with budget="theory".
     delta : float in (0, 1)
-        Chance that KORS fails.
+        Failure probability of KORS.
     horizon : int, optional
-        The learner's; by default it is unknown, and the dictionary starts again in phases that
-        double. With `n_copies` there is one phase.
+        Parameter of the learner. By default it is unknown, and the dictionary starts again in
+        phases of double length. With `n_copies` there is one phase.
     n_epochs : int, optional
         J, if it is known: `n_epochs_` of the learner. By default its bound, the sum over the phases
         of 1 + 3 q d_onl(ridge).
@@ -233,7 +240,7 @@ def pros_n_kons_regret(
     Returns
     -------
     Bound
-        Of a learner without `n_components` and `discount`.
+        For a learner without `n_components` and `discount`.
 
     Examples
     --------
@@ -254,33 +261,48 @@ def pros_n_kons_regret(
     >>> pros_n_kons_regret(X[:100], np.ones(100), **known).value
     243.6...
     """
-    game = _Game.of(X, kernel, kernel_params, loss, clip, alpha, norm)
-    g = alpha if ridge is None else check_real("ridge", ridge, above=0.0)
-    failed = game.refusals(epsilon, delta, n_copies, name="n_copies")
-    lost = g * epsilon / (1 - epsilon)
+    terms = _Terms.of(X, kernel, kernel_params, loss, clip, alpha, norm)
+    n_rounds = len(terms.K)
+    gamma = alpha if ridge is None else check_real("ridge", ridge, above=0.0)
+    failed = terms.failed_conditions(epsilon, delta)
+    needed = kors_copies(epsilon, delta=delta, n_points=n_rounds, rho=rho(epsilon))
+    failed += _insufficient_budget("n_copies", n_copies, needed)
+    # |K - K~| <= gamma e / (1 - e)
+    error = gamma * epsilon / (1 - epsilon)
     if y is not None:
-        targets = game.targets(y, loss)
-        if lost >= alpha:
-            failed += (f"ridge epsilon / (1 - epsilon) = {lost:g} is not below alpha = {alpha:g}",)
-        if np.abs(targets).max(initial=0.0) > clip:
-            failed += (f"targets reach {np.abs(targets).max():g}, clip is {clip:g}",)
-    if horizon is not None and check_count("horizon", horizon) < len(game.K):
-        failed += (f"{len(game.K)} rounds are beyond horizon={horizon}",)
+        targets = _check_targets(y, loss, n_rounds)
+        largest = np.abs(targets).max(initial=0.0)
+        # e' of Theorem 5.9 is finite only if gamma e / (1 - e) < alpha.
+        if error >= alpha:
+            failed.append(
+                f"ridge epsilon / (1 - epsilon) = {error:g} is not below alpha = {alpha:g}"
+            )
+        if largest > clip:
+            failed.append(f"targets reach {largest:g}, clip is {clip:g}")
+    if horizon is not None and check_count("horizon", horizon) < n_rounds:
+        failed.append(f"{n_rounds} rounds are beyond horizon={horizon}")
     if failed:
-        return Bound(math.inf, failed, _ASSUMED)
-    epoch, once = game.epoch(), 0.0
+        return Bound(math.inf, tuple(failed), _ASSUMPTIONS)
+    # alpha |w|^2 + 2 D / sigma + L^2 k / alpha
+    per_epoch = terms.start + 2 * terms.log_det_bound() / terms.sigma
+    per_epoch += terms.lipschitz**2 * float(np.diagonal(terms.K).max()) / alpha
+    once = 0.0
     if y is None:
-        epoch += 2 * game.lipschitz * clip
-        once = game.lipschitz**2 * len(game.K) * g * epsilon / (4 * alpha * (1 - epsilon))
+        # Theorem 5.8: the projection costs L^2 T gamma e / (4 alpha (1 - e)) over all epochs.
+        per_epoch += 2 * terms.lipschitz * clip
+        once = terms.lipschitz**2 * n_rounds * error / (4 * alpha)
     else:
-        least = alpha * targets @ np.linalg.solve(game.K + alpha * np.eye(len(game.K)), targets)
-        epoch = epoch + game.lipschitz * clip + (alpha / (alpha - lost) - 1) * least
+        # L* = alpha y'(K + alpha I)^-1 y
+        residual = np.linalg.solve(terms.K + alpha * np.eye(n_rounds), targets)
+        smallest_loss = alpha * targets @ residual
+        per_epoch += terms.lipschitz * clip + (alpha / (alpha - error) - 1) * smallest_loss
+    # J, given or bounded by 1 + 3 q d_onl per dictionary.
     if n_epochs is None:
-        phases = game.phases(horizon, epsilon=epsilon, delta=delta, n_copies=n_copies)
-        J = game.epochs_at_most(phases, ridge=g)
+        dictionaries = _dictionaries(n_rounds, horizon, epsilon, delta, n_copies)
+        J = sum(terms.max_epochs(dictionary, gamma) for dictionary in dictionaries)
     else:
         J = check_count("n_epochs", n_epochs)
-    return Bound(float(J * epoch + once), (), _ASSUMED)
+    return Bound(float(J * per_epoch + once), (), _ASSUMPTIONS)
 
 
 def sketch_error(
@@ -291,31 +313,31 @@ def sketch_error(
     distortion: float = 0.5,
     delta: float = 0.1,
 ) -> Bound:
-    """How many times the least squared error the approximation of `KernelSketch` may have.
+    """Bound the error of the kernel approximation of `SkeGD`, relative to the smallest one.
 
-    The least one is that of C F C' over all F, C the kernel columns of the landmarks (the modified
-    Nystrom method), in the Frobenius norm.
+    The bound is the ratio of squared errors in the Frobenius norm. The smallest error is that of
+    C F C' over all F, C the kernel columns of the landmarks (the modified Nystrom method).
 
     Parameters
     ----------
     n_points : int
-        T, points absorbed.
+        Number of absorbed points T.
     n_landmarks, sketch_size : int
         s_m and s_p.
     distortion : float in [0, 1)
-        e0, such that all singular values of S_p'U lie within 1 - e0 and 1 + e0. The supplement has
-        it with probability 1 - delta_0 if s_p is of the order s_m log^8(s_m / delta_0) / e0^2.
+        e0: all singular values of S_p'U lie between 1 - e0 and 1 + e0. According to the supplement
+        this has probability 1 - delta_0 if s_p is of order s_m log^8(s_m / delta_0) / e0^2.
     delta : float in (0, 1)
-        delta_1 + delta_2, in equal parts: the probability that the bound fails.
+        Failure probability delta_1 + delta_2, in equal parts.
 
     Returns
     -------
     Bound
-        [ZL19, supplement, Theorem 1] with the factor that its last step lost.
+        [ZL19, supplement, Theorem 1] with the factor that is missing in its last step.
 
     Examples
     --------
-    At the sizes of the authors' program it says little:
+    For the sizes in the authors' program the bound is too large to be useful:
 
     >>> f"{sketch_error(200, n_landmarks=15, sketch_size=75).value:.1e}"
     '3.8e+06'
@@ -326,12 +348,12 @@ def sketch_error(
     tau = check_count("n_landmarks", n_landmarks) / check_count("sketch_size", sketch_size)
     e0 = check_real("distortion", distortion, least=0.0)
     half = check_real("delta", delta, above=0.0, below=1.0) / 2
-    assumed = ("singular values of S_p'U within 1 +- distortion",)
+    assumptions = ("singular values of S_p'U within 1 +- distortion",)
     if e0 >= 1:
-        return Bound(math.inf, (f"distortion={e0:g} is not below 1",), assumed)
-    spread = 2 * tau * math.sqrt(T) / half  # delta_1 = delta_2 = half
-    root = spread + math.sqrt(2 * tau / half) * (e0**2 + 2 * e0 + 2)
-    return Bound(1 + (root / (1 - e0) ** 4) ** 2, (), assumed)
+        return Bound(math.inf, (f"distortion={e0:g} is not below 1",), assumptions)
+    # delta_1 = delta_2 = half
+    root = 2 * tau * math.sqrt(T) / half + math.sqrt(2 * tau / half) * (e0**2 + 2 * e0 + 2)
+    return Bound(1 + (root / (1 - e0) ** 4) ** 2, (), assumptions)
 
 
 def skegd_regret(
@@ -347,30 +369,28 @@ def skegd_regret(
     optimum: float | None = None,
     kernel_error: float,
 ) -> Bound:
-    """Regret of `SkeGD` over the rounds after its sketches started, at most.
+    """Bound the regret of `SkeGD` over the rounds after its sketches started.
 
-    Regret is the sum of the losses, each with lam / 2 |w|^2, less that of any one f of the kernel's
-    space, each with lam / 2 |f|^2.
+    Regret is the sum of the losses, each with lam / 2 |w|^2, minus the same sum for any f of the
+    kernel's space, each with lam / 2 |f|^2.
 
     Parameters
     ----------
     n_rounds : int
-        T, rounds after the first `n_components` points were kept.
+        Number of rounds T after the sketches started.
     cycle, learning_rate, regularization, loss
-        As the learner has them; regularization above 0.
+        Parameters of the learner; regularization > 0.
     clip : float
-        C; the Lipschitz constant of the squared losses depends on it, and no prediction may exceed
-        it.
+        C, which no prediction may exceed; the Lipschitz constants of some losses depend on it.
     norm : float
-        The longest hypothesis |w| of the run.
+        Largest length of a hypothesis |w| of the run.
     length : float
-        The longest feature |z|.
+        Largest length of a feature vector |z|.
     optimum : float, optional
-        The longest optimum of a cycle, |v|, v the least of its sum of losses in its features; by
-        default its bound L |z| / lam.
+        Largest length |v| of the best hypothesis of a cycle in its features; default: its bound
+        L |z| / lam.
     kernel_error : float
-        sum_j |K_j - Z_j Z_j'|, the 2-norms of what the features of each cycle miss of the kernel
-        matrix of its rounds.
+        sum_j |K_j - Z_j Z_j'|, the errors of the kernel matrices of the cycles in the 2-norm.
 
     Returns
     -------
@@ -379,7 +399,7 @@ def skegd_regret(
 
     Examples
     --------
-    Exact features, one cycle: the bound of gradient descent.
+    With exact features and one cycle it is the bound of gradient descent:
 
     >>> settings = {"learning_rate": 0.1, "regularization": 1.0, "norm": 0.0, "kernel_error": 0.0}
     >>> round(skegd_regret(99, cycle=100, **settings).value, 2)     # 1 / 0.2 + 0.1 * 99 / 2
@@ -388,104 +408,114 @@ def skegd_regret(
     14.95
     """
     T = check_count("n_rounds", n_rounds)
+    # The last cycle may be incomplete.
     n_cycles = 1 + T // check_count("cycle", cycle)
     eta = check_real("learning_rate", learning_rate, above=0.0)
     lam = check_real("regularization", regularization, least=0.0)
     w = check_real("norm", norm, least=0.0)
     z = check_real("length", length, least=0.0)
     error = check_real("kernel_error", kernel_error, least=0.0)
-    L = loss_of(loss).lipschitz(check_real("clip", clip, above=0.0))
-    assumed = ("predictions within clip", "transfer='paper'")
+    L = get_loss(loss).lipschitz(check_real("clip", clip, above=0.0))
+    assumptions = ("predictions within clip", "transfer='paper'")
     if lam == 0:
-        return Bound(math.inf, ("regularization is 0",), assumed)
+        return Bound(math.inf, ("regularization is 0",), assumptions)
+    # The optimum of a cycle is no longer than L |z| / lam.
     v = L * z / lam if optimum is None else check_real("optimum", optimum, least=0.0)
     descent = n_cycles * (w + v) ** 2 / (2 * eta) + T * eta * (L * z + lam * w) ** 2 / 2
-    return Bound(descent + L**2 * error / (2 * lam), (), assumed)
+    return Bound(descent + L**2 * error / (2 * lam), (), assumptions)
 
 
-class _Game(NamedTuple):
-    """What the theorems share."""
+class _Terms(NamedTuple):
+    """Quantities that several theorems use; `start` is alpha |w|^2."""
 
     K: np.ndarray
     eigenvalues: np.ndarray
     sigma: float
     lipschitz: float
     alpha: float
-    start: float  # alpha |w|^2
+    start: float
 
     @classmethod
     def of(cls, X, kernel, kernel_params, loss, clip, alpha, norm):
-        law = loss_of(loss)
+        checked_loss = get_loss(loss)
         check_real("clip", clip, above=0.0)
         check_real("alpha", alpha, above=0.0)
         K = kernel_matrix(X, kernel, kernel_params)
-        eigenvalues = np.maximum(np.linalg.eigvalsh(K), 0.0)
-        start = alpha * check_real("norm", norm, least=0.0) ** 2
-        return cls(K, eigenvalues, law.sigma(clip), law.lipschitz(clip), alpha, start)
+        return cls(
+            K,
+            # Rounding errors make zero eigenvalues negative.
+            np.maximum(np.linalg.eigvalsh(K), 0.0),
+            checked_loss.sigma(clip),
+            checked_loss.lipschitz(clip),
+            alpha,
+            start=alpha * check_real("norm", norm, least=0.0) ** 2,
+        )
 
-    def targets(self, y, loss):
-        """Targets of the squared loss, one for each point."""
-        if loss != "squared":
-            raise InputError(
-                "targets are for ",
-                Parameter("loss", "squared"),
-                "; leave y out with ",
-                Parameter("loss", loss),
-            )
-        targets = np.asarray(y, dtype=np.float64)
-        if targets.shape != (len(self.K),):
-            raise InputError(
-                f"y has shape {targets.shape}; give a target for each of {len(self.K)}"
-            )
-        return targets
+    def log_det_bound_at(self, g):
+        """Return d_eff(g) (1 + log(1 + |K| / g))."""
+        d_eff = np.sum(self.eigenvalues / (self.eigenvalues + g))
+        return float(d_eff * (1 + math.log1p(self.eigenvalues[-1] / g)))
 
-    def dimension(self, g):
-        """D."""
-        lam = self.eigenvalues
-        return float(np.sum(lam / (lam + g)) * (1 + math.log1p(lam[-1] / g)))
+    def log_det_bound(self):
+        """Return D at g = alpha / (sigma L^2)."""
+        return self.log_det_bound_at(self.alpha / (self.sigma * self.lipschitz**2))
 
-    def growth(self):
-        """D at alpha / (sigma L^2)."""
-        return self.dimension(self.alpha / (self.sigma * self.lipschitz**2))
-
-    def epoch(self):
-        """What every epoch of a dictionary pays."""
-        first = self.lipschitz**2 * float(np.diagonal(self.K).max()) / self.alpha
-        return self.start + 2 * self.growth() / self.sigma + first
-
-    def refusals(self, epsilon, delta, copies, *, name):
-        """Which conditions on KORS and on the loss fail."""
+    def failed_conditions(self, epsilon, delta):
+        """Check the parameters of KORS; return which conditions on the loss fail."""
         check_real("epsilon", epsilon, above=0.0, below=1.0)
         check_real("delta", delta, above=0.0, below=1.0)
-        failed = () if self.sigma else ("the loss has no curvature",)
-        factor = rho(epsilon) if name == "n_copies" else 1.0
-        needed = kors_copies(epsilon, delta=delta, n_points=len(self.K), rho=factor)
-        if copies is not None and check_real(name, copies, above=0.0) < needed:
-            failed += (f"{name}={copies:g} is below {needed}, what KORS needs",)
-        return failed
+        return [] if self.sigma else ["the loss has no curvature"]
 
-    def phases(self, horizon, *, epsilon, delta, n_copies):
-        """(first round, last round, copies of KORS) of every dictionary of a run."""
-        n_rounds = len(self.K)
-        if n_copies is not None:
-            return [(0, n_rounds, n_copies)]
-        if horizon is not None:
-            copies = kors_copies(epsilon, delta=delta, n_points=horizon, rho=rho(epsilon))
-            return [(0, n_rounds, copies)]
-        out = []
-        start = 0
-        while start < n_rounds:
-            stop, share = phase(len(out), delta)
-            copies = kors_copies(epsilon, delta=share, n_points=stop, rho=rho(epsilon))
-            out.append((start, min(stop, n_rounds), copies))
-            start = stop
-        return out
+    def max_epochs(self, dictionary, ridge):
+        """Return the bound on the number of epochs with one dictionary, 1 + 3 q d_onl."""
+        rounds = slice(dictionary.first_round, dictionary.last_round)
+        K = self.K[rounds, rounds]
+        d_onl = online_effective_dimension(K, kernel="precomputed", ridge=ridge)
+        return 1 + 3 * dictionary.n_copies * d_onl
 
-    def epochs_at_most(self, phases, *, ridge):
-        """The bound of J: 1 + 3 q d_onl for the points of each phase."""
-        total = 0.0
-        for start, stop, copies in phases:
-            K = self.K[start:stop, start:stop]
-            dimension = online_effective_dimension(K, kernel="precomputed", ridge=ridge)
-            total += 1 + 3 * copies * dimension
-        return total
+
+class _Dictionary(NamedTuple):
+    """The rounds in which a dictionary is used, and the copies of KORS."""
+
+    first_round: int
+    last_round: int
+    n_copies: float
+
+
+def _dictionaries(n_rounds, horizon, epsilon, delta, n_copies):
+    """Return the dictionaries of a run."""
+    if n_copies is not None:
+        return [_Dictionary(0, n_rounds, n_copies)]
+    # Without a horizon, phases of double length until the last round.
+    phases = [Phase(horizon, delta)] if horizon is not None else []
+    while not phases or phases[-1].last_round < n_rounds:
+        phases.append(doubling_phase(len(phases), delta))
+    dictionaries = []
+    first_round = 0
+    for last_round, phase_delta in phases:
+        n_copies = kors_copies(epsilon, delta=phase_delta, n_points=last_round, rho=rho(epsilon))
+        dictionaries.append(_Dictionary(first_round, min(last_round, n_rounds), n_copies))
+        first_round = last_round
+    return dictionaries
+
+
+def _insufficient_budget(name, value, needed):
+    """Return the condition that fails if KORS has too few copies."""
+    if value is None or check_real(name, value, above=0.0) >= needed:
+        return []
+    return [f"{name}={value:g} is below {needed}, what KORS needs"]
+
+
+def _check_targets(y, loss, n_rounds):
+    """Return targets of the squared loss, one per point."""
+    if loss != "squared":
+        raise InputError(
+            "targets are for ",
+            Parameter("loss", "squared"),
+            "; leave y out with ",
+            Parameter("loss", loss),
+        )
+    targets = np.asarray(y, dtype=np.float64)
+    if targets.shape != (n_rounds,):
+        raise InputError(f"y has shape {targets.shape}; give a target for each of {n_rounds}")
+    return targets

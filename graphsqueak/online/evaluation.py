@@ -1,18 +1,18 @@
-"""Progressive evaluation: predict, pay, learn, one row after another; regret; hard streams.
+"""Prequential evaluation (predict, then learn, row by row), regret, and adversarial streams.
 
-The online loss is the average of l(y_t, y^_t) over predictions made before the row was learnt from.
-Regret is the sum of l(y_t, y^_t) - l(y_t, z_t'w*) against the best hypothesis in hindsight: in the
-space a learner ends in, with features z of all points,
+The online loss is the mean of l(y_t, y^_t) over predictions made before the row was learned. Regret
+is the sum of l(y_t, y^_t) - l(y_t, z_t'w*), compared with the best hypothesis in hindsight. In the
+space that the learner ends in, with features z of all points, that is
 
     w* = argmin_w sum_t l(y_t, z_t'w) + alpha |w|^2,
 
-alpha the learner's own where it has one (the BATCH rows of [C17, Table 5.1]).
+with the learner's own alpha if it has one (the BATCH rows of [C17, Table 5.1]).
 
-`flipped_blocks` makes streams against learners: blocks repeat one instance each, and in every
-second block the label is flipped [ZL19, Section 6]. What was learnt in a block misleads in the next
-one like it, so a learner must both adapt and keep few points: with the same point and alternating
-targets, a dictionary that stores gradients grows with t, while the span has one dimension [C17,
-Section 5.2.1].
+`flipped_blocks` generates a stream that is hard for online learners: each block repeats one point,
+and labels are flipped in every second block [ZL19, Section 6]. What is learned in one block is
+wrong in the next one like it, so a learner must adapt and keep few points. If one point is repeated
+with alternating targets, a dictionary of gradients grows with t, but the span has one dimension
+[C17, Section 5.2.1].
 
 References
 ----------
@@ -33,37 +33,40 @@ from scipy.optimize import minimize
 from sklearn.utils.validation import check_X_y
 
 from graphsqueak.errors import InputError
-from graphsqueak.online.learner import OnlineLearner
-from graphsqueak.online.losses import Loss, loss_of
+from graphsqueak.online.learner import OnlineLearner, decode_scores, encode_labels
+from graphsqueak.online.losses import Loss, get_loss
 from graphsqueak.randomness import RandomState
 from graphsqueak.report.curves import over_rounds
 from graphsqueak.system.progress import Progress, reporter
 from graphsqueak.validation import check_count
 
-__all__ = ["Run", "best_scores", "flipped_blocks", "progressive"]
+__all__ = ["PrequentialRun", "best_scores", "flipped_blocks", "run_prequential"]
 
-_CHUNK = 1024
-_SMOOTHED = 0.01  # the hinge is rounded off over so much of the margin
+# Rounds between two reports of progress and two points of the curves.
+ROUNDS_PER_REPORT = 1024
+# Half the width of the interval in which kinks of losses are replaced by parabolas, so that the
+# best hypothesis can be found by a method for smooth functions.
+SMOOTHING = 0.01
 
 
 @dataclass(frozen=True)
-class Run:
-    """What happened in `progressive`.
+class PrequentialRun:
+    """The result of `run_prequential`.
 
     Attributes
     ----------
     losses, scores : ndarray
-        Of every round.
+        One entry per round.
     error_rate : float or None
-        Share of wrong labels; None in regression.
+        Fraction of wrong labels; None for regression.
     n_support : int
-        Points (or frequencies) that the learner ended with.
+        Number of support points (or frequencies) at the end.
     seconds : float
         Time of all rounds.
     rounds, support, elapsed : ndarray
-        The curves of points kept and of time: values after so many rounds.
+        Numbers of rounds, and the number of support points and the time after them.
     hindsight : ndarray or None
-        Losses of the best hypothesis in hindsight, if asked for.
+        Losses of the best hypothesis in hindsight, for regret=True.
     """
 
     losses: np.ndarray
@@ -85,23 +88,24 @@ class Run:
     def regret(self) -> np.ndarray:
         """Cumulative regret after every round."""
         if self.hindsight is None:
-            raise InputError("regret needs a comparator; call progressive(..., regret=True)")
+            raise InputError("regret needs a comparator; call run_prequential(..., regret=True)")
         return np.cumsum(self.losses - self.hindsight)
 
     def plot(self, *, label: str = "", ax: Any = None) -> Any:
-        """The average loss so far, over rounds.
+        """Plot the average loss so far over rounds.
 
         Parameters
         ----------
         label : str
             Name of the curve.
         ax : matplotlib Axes, optional
-            Those of another run, to compare.
+            Axes of another run, for comparison.
 
         Returns
         -------
         matplotlib Axes
         """
+        # Mean of the first t losses, for every t.
         average = np.cumsum(self.losses) / np.arange(1, self.losses.size + 1)
         curves = {label or "average loss": average}
         if self.hindsight is not None:
@@ -117,94 +121,109 @@ class Run:
         return f"{text}, {self.n_support} points kept, {self.seconds:.3g} s"
 
 
-def progressive(
+def run_prequential(
     learner: OnlineLearner,
     X: ArrayLike,
     y: ArrayLike,
     *,
     regret: bool = False,
     progress: Progress = False,
-) -> Run:
-    """Run a learner over the rows of X, as they are, and record every round.
+) -> PrequentialRun:
+    """Predict, then learn, each row of X in order, and record every round.
 
     Parameters
     ----------
     learner : OnlineLearner
-        It goes on from where it is.
+        If it has learned before, it continues.
     X : array of shape (n, d)
     y : array of shape (n,)
     regret : bool
-        Compare with the best hypothesis in hindsight, in the space the learner ends in.
+        Also compute the losses of the best hypothesis in hindsight.
     progress : bool or callable
-        A bar, or a function called as progress(done, fraction, note).
+        Show a progress bar, or call a function as progress(done, fraction, note).
 
     Returns
     -------
-    Run
+    PrequentialRun
 
     Examples
     --------
     >>> from graphsqueak.online import KONS
-    >>> run = progressive(KONS(kernel="linear", alpha=2.0), np.ones((2, 1)), np.ones(2))
+    >>> run = run_prequential(KONS(kernel="linear", alpha=2.0), np.ones((2, 1)), np.ones(2))
     >>> run.scores, run.average_loss, run.n_support
     (array([0. , 0.5]), 0.625, 2)
     """
     if not isinstance(learner, OnlineLearner):
-        raise InputError(f"progressive takes a learner of graphsqueak.online, not {learner!r}")
-    loss = learner._loss()
+        raise InputError(f"learner must be a learner of graphsqueak.online, not {learner!r}")
+    loss = get_loss(learner.loss, learner.tolerance)
     points, labels = check_X_y(X, y, dtype=np.float64, y_numeric=not loss.is_classification)
+    # Chunks need not contain all classes.
     classes = np.unique(labels) if loss.is_classification else None
     classes = getattr(learner, "classes_", classes)
-    parts, marks = [], []
-    began = time.perf_counter()
+    score_chunks = []
+    curve = []
+    started_at = time.perf_counter()
     with reporter(progress, type(learner).__name__, unit="rounds") as report:
-        for start in range(0, len(points), _CHUNK):
-            part = slice(start, start + _CHUNK)
-            parts.append(learner.predict_then_learn(points[part], labels[part], classes=classes))
-            done = min(start + _CHUNK, len(points))
-            marks.append((done, learner.n_support_, time.perf_counter() - began))
-            report(done, done / len(points), f"{learner.n_support_} points kept")
-    scores, targets = np.concatenate(parts), learner._targets(labels)
-    best = None
-    if regret:
-        alpha = getattr(learner, "alpha", math.sqrt(np.finfo(np.float64).eps))
-        features = learner._own_features(points)
-        columns = targets.reshape(len(targets), -1).T
-        whole = [best_scores(features, y, loss=loss, alpha=alpha) for y in columns]
-        best = _total(loss.value(targets, np.column_stack(whole).reshape(targets.shape)))
-    rounds, support, elapsed = (np.array(column) for column in zip(*marks, strict=True))
-    wrong = np.mean(learner._labels(scores) != labels) if loss.is_classification else None
-    return Run(
-        losses=_total(loss.value(targets, scores)),
+        for start in range(0, len(points), ROUNDS_PER_REPORT):
+            rows = slice(start, start + ROUNDS_PER_REPORT)
+            score_chunks.append(
+                learner.predict_then_learn(points[rows], labels[rows], classes=classes)
+            )
+            n_done = min(rows.stop, len(points))
+            curve.append((n_done, learner.n_support_, time.perf_counter() - started_at))
+            report(n_done, n_done / len(points), f"{learner.n_support_} points kept")
+    scores = np.concatenate(score_chunks)
+    rounds, support, elapsed = (np.array(column) for column in zip(*curve, strict=True))
+    error_rate = None
+    # One row of targets per model.
+    targets = (
+        np.array([labels], dtype=np.float64) if classes is None else encode_labels(labels, classes)
+    )
+    if classes is not None:
+        error_rate = float(np.mean(decode_scores(scores, classes) != labels))
+    return PrequentialRun(
+        losses=loss.value(targets, scores.T).sum(axis=0),
         scores=scores,
-        error_rate=None if wrong is None else float(wrong),
+        error_rate=error_rate,
         n_support=learner.n_support_,
         seconds=float(elapsed[-1]),
         rounds=rounds,
         support=support,
         elapsed=elapsed,
-        hindsight=best,
+        hindsight=_losses_in_hindsight(learner, points, targets, loss) if regret else None,
     )
 
 
-def best_scores(
-    features: np.ndarray, targets: np.ndarray, *, loss: str | Loss, alpha: float
-) -> np.ndarray:
-    """z_t'w* for every row of `features`.
+def _losses_in_hindsight(learner, points, targets, loss):
+    """Return the losses of the best hypothesis, summed over classes."""
+    # Learners without alpha get just enough regularization for a unique solution.
+    alpha = getattr(learner, "alpha", math.sqrt(np.finfo(np.float64).eps))
+    features = learner.models_[0].features(points)
+    losses = np.zeros(len(points))
+    for row in targets:
+        losses += loss.value(row, best_scores(features, row, loss=loss, alpha=alpha))
+    return losses
 
-    >>> best_scores(np.ones((2, 1)), np.ones(2), loss="squared", alpha=2.0)   # 2 / (2 + 2)
+
+def best_scores(
+    features: np.ndarray, targets: np.ndarray, *, loss: Loss, alpha: float
+) -> np.ndarray:
+    """Return z_t'w* for every row z_t of `features`.
+
+    >>> squared = get_loss("squared")
+    >>> best_scores(np.ones((2, 1)), np.ones(2), loss=squared, alpha=2.0)   # 2 / (2 + 2)
     array([0.5, 0.5])
     """
-    law = loss if isinstance(loss, Loss) else loss_of(loss)
-    if law.name == "squared":
+    if loss.name == "squared":
+        # Least squares has a closed form.
         gram = features.T @ features + alpha * np.eye(features.shape[1])
         return features @ scipy.linalg.solve(gram, features.T @ targets, assume_a="pos")
-    smooth = _ROUNDED.get(law.name, _pair)
 
     def objective(w):
-        value, slope = smooth(law, targets, features @ w)
-        return value.sum() + alpha * w @ w, features.T @ slope + 2 * alpha * w
+        values, slopes = _smooth_loss(loss, targets, features @ w)
+        return values.sum() + alpha * w @ w, features.T @ slopes + 2 * alpha * w
 
+    # The objective is convex, so any start leads to the minimum.
     start = np.zeros(features.shape[1])
     w = minimize(objective, start, jac=True, method="L-BFGS-B", options={"maxiter": 500}).x
     return features @ w
@@ -218,7 +237,7 @@ def flipped_blocks(
     n_repeats: int,
     random_state: RandomState = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Rows of X in blocks, and labels of which every second block's are flipped.
+    """Return a stream of blocks that repeat one point, with flipped labels in every second block.
 
     Parameters
     ----------
@@ -226,9 +245,9 @@ def flipped_blocks(
     y : array of shape (n,)
         Labels -1 and 1.
     n_blocks : int
-        Blocks, of a row each that is drawn at random.
+        Number of blocks, each with one random row of X.
     n_repeats : int
-        Repetitions of a row in its block.
+        Number of rounds per block.
     random_state : int, numpy Generator or None
 
     Returns
@@ -242,45 +261,41 @@ def flipped_blocks(
     >>> X.shape, y
     ((6, 2), array([ 1.,  1.,  1., -1., -1., -1.]))
     """
-    points, label = np.asarray(X, dtype=np.float64), np.asarray(y, dtype=np.float64)
-    if len(points) != len(label) or not len(points):
+    points = np.asarray(X, dtype=np.float64)
+    labels = np.asarray(y, dtype=np.float64)
+    if len(points) != len(labels) or not len(points):
         raise InputError(
-            f"X has {len(points)} rows and y {len(label)}; give a label to each of some rows"
+            f"X has {len(points)} rows and y {len(labels)}; give one label per row, at least one"
         )
-    if not np.isin(label, (-1.0, 1.0)).all():
-        raise InputError("labels are -1 and 1 here")
+    if not np.isin(labels, (-1.0, 1.0)).all():
+        raise InputError("y contains labels other than -1 and 1; encode the labels as -1 and 1")
     n_blocks = check_count("n_blocks", n_blocks)
+    n_repeats = check_count("n_repeats", n_repeats)
     rng = np.random.default_rng(random_state)
+    # Different rows, as long as there are enough of them.
     chosen = rng.choice(len(points), size=n_blocks, replace=n_blocks > len(points))
-    sign = np.where(np.arange(n_blocks) % 2, -1.0, 1.0)
-    repeats = check_count("n_repeats", n_repeats)
-    return np.repeat(points[chosen], repeats, axis=0), np.repeat(sign * label[chosen], repeats)
+    # The first block has the true label, the second the opposite one, ...
+    signs = np.where(np.arange(n_blocks) % 2, -1.0, 1.0)
+    return (
+        np.repeat(points[chosen], n_repeats, axis=0),
+        np.repeat(signs * labels[chosen], n_repeats),
+    )
 
 
-def _total(losses):
-    """Of every round, over its classes."""
-    return losses.sum(axis=1) if losses.ndim == 2 else losses
-
-
-def _pair(loss, y, z):
+def _smooth_loss(loss, y, z):
+    """Return values and derivatives of a differentiable approximation of the loss."""
+    if loss.name == "hinge":
+        value, slope = _smooth_positive_part(1 - y * z)
+        return value, -y * slope
+    if loss.name == "epsilon_insensitive":
+        above, slope_above = _smooth_positive_part(z - y - loss.tolerance)
+        below, slope_below = _smooth_positive_part(y - z - loss.tolerance)
+        return above + below, slope_above - slope_below
     return loss.value(y, z), loss.derivative(y, z)
 
 
-def _rounded_hinge(loss, y, z):
-    value, slope = _rounded(1 - y * z)
-    return value, -y * slope
-
-
-def _rounded_both_sides(loss, y, z):
-    (above, up), (below, down) = _rounded(z - y - loss.width), _rounded(y - z - loss.width)
-    return above + below, up - down
-
-
-def _rounded(margin):
-    """max(0, margin), smooth, and its slope."""
-    inside = np.clip(margin + _SMOOTHED, 0, 2 * _SMOOTHED)
-    value = inside**2 / (4 * _SMOOTHED) + np.maximum(margin - _SMOOTHED, 0)
-    return value, inside / (2 * _SMOOTHED)
-
-
-_ROUNDED = {"hinge": _rounded_hinge, "epsilon_insensitive": _rounded_both_sides}
+def _smooth_positive_part(x):
+    """Return max(0, x), with a parabola around the kink, and its derivative."""
+    inside = np.clip(x + SMOOTHING, 0, 2 * SMOOTHING)
+    value = inside**2 / (4 * SMOOTHING) + np.maximum(x - SMOOTHING, 0)
+    return value, inside / (2 * SMOOTHING)

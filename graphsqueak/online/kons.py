@@ -1,28 +1,32 @@
-"""KONS and Sketched-KONS: the online Newton step in the kernel's own feature space.
+"""KONS and Sketched-KONS: online Newton steps in the feature space of the kernel.
 
-With phi_t = phi(x_t), A_{t-1}^-1 sum_i c_i phi_i is the hypothesis before its projection, where
+With phi_t = phi(x_t), the hypothesis before its projection is A_{t-1}^-1 sum_i c_i phi_i with
 
-    c_i = h_i y^_i - g_i - over_i / a_i,    over = h(ybar_i),    a_i = phi_i' A_{i-1}^-1 phi_i,
+    c_i = h_i y^_i - g_i - (ybar_i - y^_i) / a_i,    a_i = phi_i' A_{i-1}^-1 phi_i,
 
-h_i = eta_i g_i^2 (`newton`). With d = h^1/2 and L L' = E = D K D + alpha I,
+where ybar_i is the prediction before and y^_i after clipping, g_i the derivative of the loss and
+h_i = eta_i g_i^2 (`newton`). With d = h^1/2, the kernel values k to earlier points and
+L L' = E = D K D + alpha I,
 
     v = L^-1 (d o k),  p = L^-1 (d o K c),  ybar = (k'c - v'p) / alpha,  a = (k_tt - v'v) / alpha.
 
-Nothing is divided by g or eta, so rounds without a slope are rounds like others: where the
-prediction was clipped, c has the projection. [C17, Lemma 5.2] and [CLV17c, Lemma 2] lose it there,
-and misprint two terms (docs/errata.md). L grows by the row (d_t v', (alpha (1 + h_t a))^1/2), p by
-c_t v and one entry. A round costs one triangular solve, O(t^2), and t kernel evaluations.
+No quantity is divided by g or eta, so rounds with g = 0 need no special case: if the prediction was
+clipped, c contains the projection, which [C17, Lemma 5.2] and [CLV17c, Lemma 2] lose. The lemmas
+also misprint two terms (docs/errata.md). After a round L gains the row (d_t v', (alpha (1 + h_t
+a))^1/2), and p the term c_t v and one entry. A round takes one triangular solve, O(t^2), and t
+kernel evaluations [C17, Algorithm 12].
 
-In Sketched-KONS only sampled steps enter the matrix:
+Sketched-KONS adds only sampled steps to the matrix [C17, Algorithm 13]:
 
     A~_t = A~_{t-1} + z_t h_t phi_t phi_t',    z_t ~ Bernoulli(p_t),
-    p_t = max(min(1, beta (1 + e) tau~_t), floor),
+    p_t = max(min(1, beta (1 + e) tau~_t), p_min),
 
-tau~_t the score of KORS on the kernel d_i d_j k_ij with ridge alpha, known once the slope is. The
-coefficients are those of KONS with z_i h_i in place of h_i: the term h y^ enters only when z = 1,
-which [C17, Lemma 5.5] and [CLV17c, Lemma 4] omit. One number decides both draws, so the atoms of
-KORS are among the chosen. A round is O(t) kernel evaluations and O(chosen^2); regret is at most
-that of KONS over (1 - e) max(floor, min tau).
+where tau~_t is the leverage score that KORS computes with ridge alpha on the kernel d_i d_j k_ij,
+which is known once the derivative is. The coefficients are those of KONS with z_i h_i in place of
+h_i: the term h y^ is present only if z = 1, which [C17, Lemma 5.5] and [CLV17c, Lemma 4] omit. One
+random number decides about both samples, so the landmarks of KORS are among the sampled steps. A
+round takes O(t) kernel evaluations and O(n_sampled^2) time. Regret is at most that of KONS divided
+by (1 - e) max(p_min, min tau).
 
 References
 ----------
@@ -39,112 +43,132 @@ from typing import Literal
 import numpy as np
 
 from graphsqueak.kernel.cholesky import GrowingCholesky
-from graphsqueak.kernel.embedding import Embedding
-from graphsqueak.kernel.kernels import as_kernel
+from graphsqueak.kernel.kernels import Kernel, as_kernel
 from graphsqueak.kernel.samplers.atom_stream import OnlineSampler
 from graphsqueak.online.learner import OnlineLearner
 from graphsqueak.online.losses import loss_slope
+from graphsqueak.online.model import OnlineModel
 from graphsqueak.online.newton import StepRule, newton_weight, step_rule
+from graphsqueak.online.support_set import SupportSet
 from graphsqueak.randomness import RandomState, uniforms
 from graphsqueak.validation import check_real
 
-__all__ = ["KONS", "DualNewton", "SketchedKONS"]
-
-_BLOCK = 64
+__all__ = ["KONS", "DualNewton", "KONSModel", "SketchedKONS", "SketchedKONSModel"]
 
 
 class DualNewton:
-    """The state above, for kernel values that the caller evaluates.
+    """Newton steps expressed in kernel values, which the caller evaluates.
+
+    Attributes
+    ----------
+    c : ndarray
+        Coefficients of the support points.
+    sampled : ndarray of int
+        Indices of the support points whose steps are in E.
+    n_rounds : int
 
     Examples
     --------
-    One point of norm 1, seen twice with y = 1, alpha = 2, h = 2: as in `NewtonStep`.
+    One point of norm 1, seen twice with y = 1, alpha = 2, h = 2, as in `NewtonStep`:
 
-    >>> state = DualNewton(alpha=2.0, rule=step_rule("squared", "auto", np.inf))
-    >>> state.round(np.zeros(0), 1.0, 1.0)
+    >>> from graphsqueak.online.losses import get_loss
+    >>> state = DualNewton(alpha=2.0, rule=step_rule(get_loss("squared"), "auto", np.inf))
+    >>> state.run_round(np.zeros(0), 1.0, 1.0)
     0.0
-    >>> state.round(np.ones(1), 1.0, 1.0)
+    >>> state.run_round(np.ones(1), 1.0, 1.0)
     0.5
     """
 
     def __init__(self, *, alpha: float, rule: StepRule) -> None:
-        self.alpha, self.rule = alpha, rule
+        self.alpha = alpha
+        self.rule = rule
         self.c = np.zeros(0)
-        self.chosen = np.zeros(0, np.int64)  # which of the points kept are in E, by number
-        self.d, self.p = np.zeros(0), np.zeros(0)
-        self.factor = GrowingCholesky()
+        self.sampled = np.zeros(0, np.int64)
         self.n_rounds = 0
+        # d, p and L of the sampled steps.
+        self._d = np.zeros(0)
+        self._p = np.zeros(0)
+        self._factor = GrowingCholesky()
 
-    def round(
+    def run_round(
         self,
         row: np.ndarray,
         diagonal: float,
         target: float,
         *,
-        select: Callable[[float], bool] | None = None,
+        sample: Callable[[float], bool] | None = None,
     ) -> float:
-        """Predict and learn from kernel values to the points kept.
+        """Run one round, given the kernel values to the support points; return the prediction.
 
-        `select(h)`, if given, says whether the step enters A (see `SketchedKONS`). The point is
-        kept if `len(c)` has grown.
+        `sample(h)` decides whether a step enters E; by default all do. The point becomes a support
+        point if `c` has grown.
         """
-        rule, clip = self.rule, self.rule.clip
-        v = self.factor.solve((self.d * row[self.chosen])[:, None])[:, 0]
-        along = row @ self.c
-        value = (along - v @ self.p) / self.alpha
+        rule = self.rule
+        # ybar = (k'c - v'p) / alpha, a = (k_tt - v'v) / alpha
+        v = self._factor.solve((self._d * row[self.sampled])[:, None])[:, 0]
+        kc = row @ self.c
+        raw = (kc - v @ self._p) / self.alpha
         a = (diagonal - v @ v) / self.alpha
-        prediction = min(max(float(value), -clip), clip)
+        prediction = min(max(float(raw), -rule.clip), rule.clip)
         g = loss_slope(rule.loss, target, prediction)
         h = newton_weight(rule, g, target, prediction, self.n_rounds)
         self.n_rounds += 1
+        # A point with phi = 0 changes no prediction.
         if a <= 0:
             return prediction
-        if h > 0 and select is not None and not select(h):
+        if h > 0 and sample is not None and not sample(h):
             h = 0.0
-        c = h * prediction - g - (value - prediction) / a
-        self.p += c * v
+        # c_t = h y^ - g - (ybar - y^) / a
+        c = h * prediction - g - (raw - prediction) / a
+        self._p += c * v
         if h > 0:
+            # L gains the row (d v', (alpha (1 + h a))^1/2), p its entry for d (K c)_t.
             d = np.sqrt(h)
             pivot = np.sqrt(self.alpha * (1 + h * a))
-            last = d * (along + c * diagonal - v @ self.p) / pivot
-            self.factor.append(d * v, pivot)
-            self.d, self.p = np.append(self.d, d), np.append(self.p, last)
-            self.chosen = np.append(self.chosen, self.c.size)
+            last = d * (kc + c * diagonal - v @ self._p) / pivot
+            self._factor.append(d * v, pivot)
+            self._d = np.append(self._d, d)
+            self._p = np.append(self._p, last)
+            self.sampled = np.append(self.sampled, len(self.c))
+        # A step of length zero that is not in E leaves no trace.
         if c != 0 or h > 0:
             self.c = np.append(self.c, c)
         return prediction
 
     def scores(self, values: np.ndarray) -> np.ndarray:
-        """Clipped predictions from an (points kept, points) matrix of kernel values."""
-        v = self.factor.solve(self.d[:, None] * values[self.chosen])
-        scores = (self.c @ values - self.p @ v) / self.alpha
+        """Return clipped predictions from kernel values, one row per point."""
+        # The formulas of `run_round`, for many points at once.
+        v = self._factor.solve((self._d * values[:, self.sampled]).T)
+        scores = (values @ self.c - self._p @ v) / self.alpha
         return np.clip(scores, -self.rule.clip, self.rule.clip)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class KONS(OnlineLearner):
-    """Kernelized online Newton step: exact, every point is kept.
+    """Kernel online Newton step, exact: for short streams and as a reference.
+
+    Every point is kept and a round takes O(t^2) time; the regret is bounded (`kons_regret`).
 
     Parameters
     ----------
     kernel, kernel_params
         See `graphsqueak.kernel.as_kernel`.
     loss : {"squared", "epsilon_insensitive", "huber", "logistic", "squared_hinge", "hinge"}
-        The first three make a regressor, the others a classifier.
+        With one of the first three the learner is a regressor, otherwise a classifier.
     tolerance : float, optional
-        e of the second and third loss, see `loss_of`.
+        The e of the second and third loss, see `get_loss`.
     clip : float or None
-        C: predictions, and targets of the squared loss, are within [-C, C]. None, with the squared
-        loss only: no bound.
+        C: predictions, and targets of the squared loss, lie in [-C, C]. None is possible for the
+        squared loss only.
     alpha : float
-        A_0 = alpha I.
+        Regularization: A_0 = alpha I.
     eta : "auto", "global" or float
-        The curvature at the prediction, the worst case over all predictions, or a number.
+        Curvature of the loss: at the prediction, for all predictions, or a number.
 
     Attributes
     ----------
     n_support_, n_rounds_ : int
-        Points kept, and rounds so far.
+        Numbers of support points and of rounds.
 
     Examples
     --------
@@ -158,110 +182,167 @@ class KONS(OnlineLearner):
     alpha: float = 1.0
     eta: float | Literal["auto", "global"] = "auto"
 
-    def _n_kept(self):
-        return len(self._state.c)
+    def _make_model(self, n_features, kernel_params):
+        return KONSModel(as_kernel(self.kernel, kernel_params), n_features, self._dual_newton())
 
-    def _begin(self, n_features):
+    def _dual_newton(self):
         alpha = check_real("alpha", self.alpha, above=0.0)
-        self._kernel = as_kernel(self.kernel, self.kernel_params)
-        self._state = DualNewton(alpha=alpha, rule=step_rule(self._loss(), self.eta, self._bound()))
-        self._points = np.empty((0, n_features))
+        return DualNewton(alpha=alpha, rule=step_rule(self._loss(), self.eta, self._clip()))
 
-    def _scores(self, points):
-        return self._state.scores(self._kernel(self._points, points))
 
-    def _features_of(self, points):
-        return Embedding(self._kernel, self._points)(points)
+class KONSModel(OnlineModel):
+    """The model of `KONS`.
 
-    def _learn(self, points, targets):
-        parts = [slice(i, i + _BLOCK) for i in range(0, len(points), _BLOCK)]
-        return np.concatenate([self._learn_block(points[p], targets[p]) for p in parts])
+    Attributes
+    ----------
+    newton : DualNewton
+    support : SupportSet
+    """
 
-    def _learn_block(self, points, targets):
-        n, m = len(points), self.n_support_
-        values = np.empty((m + n, n))
-        values[:m] = self._kernel(self._points, points)
-        inside, diagonal = self._kernel(points, points), self._kernel.diag(points)
-        out, kept = np.empty(n), []
-        for i in range(n):
-            out[i] = self._round(values[:m, i], diagonal[i], targets[i])
-            if self.n_support_ > m:
-                values[m] = inside[i]
-                kept.append(i)
-                m += 1
-        self._points = np.concatenate([self._points, points[kept]])
+    def __init__(self, kernel: Kernel, n_features: int, newton: DualNewton) -> None:
+        self.newton = newton
+        self.support = SupportSet(kernel, n_features)
+
+    @property
+    def n_support(self):
+        """Number of support points."""
+        return self.support.size
+
+    def learn(self, points, targets):
+        """Run one round per point; return the earlier predictions."""
+        out = np.empty(len(points))
+
+        def run_rounds(rows, values, gram, source):
+            size = self.support.size
+            for t in range(len(values)):
+                target = targets[rows.start + t]
+                out[rows.start + t] = self._run_round(values[t, :size], gram[t, t], target)
+                # Later points of the block need their kernel values to a new support point.
+                if len(self.newton.c) > size:
+                    values[t + 1 :, size] = gram[t + 1 :, t]
+                    source[size] = t
+                    size += 1
+            return len(values), size
+
+        self.support.run_blocks(points, run_rounds)
         return out
 
-    def _round(self, row, diagonal, target):
-        return self._state.round(row, diagonal, target)
+    def scores(self, points):
+        """Return f at the points, clipped."""
+        return self.newton.scores(self.support.values(points))
+
+    def features(self, points):
+        """Return the coordinates in the span of the support points."""
+        return self.support.features(points)
+
+    def _run_round(self, row, diagonal, target):
+        return self.newton.run_round(row, diagonal, target)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class SketchedKONS(KONS):
-    """Sketched KONS: every point is kept, but only sampled steps enter the matrix.
+    """Sketched-KONS: kernel online Newton step whose matrix contains only sampled steps.
+
+    For streams that are too long for `KONS`; every point is kept. For others use `CONKONS`.
 
     Parameters
     ----------
     kernel, kernel_params, loss, tolerance, clip
-        As in `KONS`.
+        As for `KONS`.
     alpha : float
-        Of A_0 = alpha I, and of the scores of KORS, whose ridge it is.
+        Regularization: A_0 = alpha I, and the ridge of KORS.
     eta : "auto", "global" or float
-        As in `KONS`.
+        As for `KONS`.
     beta : float
-        Budget of KORS: a step of score tau enters with chance beta (1 + epsilon) tau, at most 1.
-    floor : float
-        Least chance of any step; 1 is KONS.
+        Budget of KORS: a step with leverage score tau is sampled with probability
+        beta (1 + epsilon) tau, at most 1.
+    min_probability : float
+        Smallest sampling probability of a step; 1 is `KONS`.
     epsilon : float
-        Accuracy assumed of the dictionary of KORS.
+        Accuracy that KORS assumes of its dictionary.
     random_state : int, numpy Generator or None
 
     Attributes
     ----------
-    n_support_, n_chosen_, n_rounds_ : int
-        Points kept, steps in the matrix, and rounds so far.
+    n_support_, n_sampled_, n_rounds_ : int
+        Numbers of support points, of sampled steps and of rounds.
 
     Examples
     --------
     >>> X = np.linspace(-1, 1, 100)[:, None]
-    >>> m = SketchedKONS(beta=2.0, floor=0.05, random_state=7).fit(X, X[:, 0] ** 2)
-    >>> m.n_support_, m.n_chosen_ < 50
+    >>> m = SketchedKONS(beta=2.0, min_probability=0.05, random_state=7).fit(X, X[:, 0] ** 2)
+    >>> m.n_support_, m.n_sampled_ < 50
     (100, True)
     """
 
     beta: float = 1.0
-    floor: float = 0.0
+    min_probability: float = 0.0
     epsilon: float = 0.5
     random_state: RandomState = None
 
     @property
-    def n_chosen_(self) -> int:
-        """Steps in the matrix."""
-        return len(self._state.chosen)
+    def n_sampled_(self) -> int:
+        """Number of sampled steps."""
+        return len(self.models_[0].newton.sampled)
 
-    def _begin(self, n_features):
-        super()._begin(n_features)
-        self._sampler = OnlineSampler(
-            ridge=self._state.alpha,
+    def _make_model(self, n_features, kernel_params):
+        newton = self._dual_newton()
+        sampler = OnlineSampler(
+            ridge=newton.alpha,
             n_copies=check_real("beta", self.beta, above=0.0),
             epsilon=check_real("epsilon", self.epsilon, above=0.0, below=1.0),
             form="paper",
         )
-        self._floor = check_real("floor", self.floor, least=0.0)
-        self._seed = int(np.random.default_rng(self.random_state).integers(2**63))
-        self._atoms, self._atom_roots = np.zeros(0, np.int64), np.zeros(0)
+        return SketchedKONSModel(
+            as_kernel(self.kernel, kernel_params),
+            n_features,
+            newton,
+            sampler,
+            min_probability=check_real("min_probability", self.min_probability, least=0.0),
+            seed=int(np.random.default_rng(self.random_state).integers(2**63)),
+        )
 
-    def _round(self, row, diagonal, target):
-        state = self._state
-        (draw,) = uniforms(self._seed, state.n_rounds, state.n_rounds + 1)
 
-        def select(h):
-            root = np.sqrt(h)
-            scaled = root * self._atom_roots * row[self._atoms]
-            atom = self._sampler.offer(scaled, h * diagonal, uniform=draw) > 0
-            if atom:
-                self._atoms = np.append(self._atoms, row.size)
-                self._atom_roots = np.append(self._atom_roots, root)
-            return atom or draw > 1 - self._floor
+class SketchedKONSModel(KONSModel):
+    """The model of `SketchedKONS`.
 
-        return state.round(row, diagonal, target, select=select)
+    Attributes
+    ----------
+    landmarks : ndarray of int
+        Indices of the support points in the dictionary of KORS.
+    seed : int
+        `uniforms(seed, t, t + 1)` decides whether the step of round t is sampled.
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        n_features: int,
+        newton: DualNewton,
+        sampler: OnlineSampler,
+        *,
+        min_probability: float,
+        seed: int,
+    ) -> None:
+        super().__init__(kernel, n_features, newton)
+        self.seed = seed
+        self.landmarks = np.zeros(0, np.int64)
+        self._landmark_d = np.zeros(0)
+        self._sampler = sampler
+        self._min_probability = min_probability
+
+    def _run_round(self, row, diagonal, target):
+        n_before = self.newton.n_rounds
+        (uniform,) = uniforms(self.seed, n_before, n_before + 1)
+
+        def sample(h):
+            # KORS on the kernel d_i d_j k_ij, d = h^1/2.
+            d = np.sqrt(h)
+            scaled_row = d * self._landmark_d * row[self.landmarks]
+            if self._sampler.offer(scaled_row, h * diagonal, uniform=uniform) > 0:
+                self.landmarks = np.append(self.landmarks, len(row))
+                self._landmark_d = np.append(self._landmark_d, d)
+                return True
+            return uniform > 1 - self._min_probability
+
+        return self.newton.run_round(row, diagonal, target, sample=sample)

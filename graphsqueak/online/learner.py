@@ -1,59 +1,98 @@
-"""What all online learners share: one interface, checks, classes, scikit-learn's manners.
+"""The estimator interface of all online learners: rounds, classes, scikit-learn conventions, files.
 
-A round: the learner sees x_t, predicts, sees y_t, pays for its prediction and updates.
-`predict_one` never changes the learner, `learn_one` needs no prediction before it, and many rounds
-at once (`partial_fit`, `predict_then_learn`) are the same rounds, faster.
+In each round the learner sees x_t, predicts, receives y_t and updates. `predict_one` never changes
+the learner, and `learn_one` does not need a prediction before it. `partial_fit` and
+`predict_then_learn` run many rounds with the same result, and faster.
+
+Algorithms are implemented by models (`model.OnlineModel`), of which a learner has one per class.
 """
 
+import functools
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import ClassifierTags, RegressorTags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from graphsqueak.errors import InputError, Parameter
 from graphsqueak.kernel.kernels import KernelLike, KernelParams
-from graphsqueak.online.losses import LOSSES, Loss, loss_of
-from graphsqueak.online.width_mixture import WidthMixture
+from graphsqueak.online.losses import LOSSES, get_loss
+from graphsqueak.online.model import OnlineModel
+from graphsqueak.online.width_mixture import WidthMixture, width_grid
 from graphsqueak.system.atomic import atomic_file
 from graphsqueak.system.packing import pack_state, unpack_state
 from graphsqueak.system.remote import read_bytes
 from graphsqueak.validation import check_choice, check_real
 
-__all__ = ["OnlineLearner"]
+__all__ = ["OnlineLearner", "decode_scores", "encode_labels"]
 
-_MANY = 256
-_FORMAT, _VERSION = "graphsqueak learner", 1
+_FILE_RECORD = {"format": "graphsqueak learner", "version": 1}
 
 
-def _classifies(learner):
-    """For `available_if`: scores are those of classifiers only."""
-    if loss_of(learner.loss).is_classification:
+def encode_labels(labels: ArrayLike, classes: np.ndarray) -> np.ndarray:
+    """Return targets -1 and 1, one row per model: one for two classes, else one per class.
+
+    >>> encode_labels(["b", "a"], np.array(["a", "b"]))
+    array([[ 1., -1.]])
+    """
+    labels = np.asarray(labels)
+    is_known = np.isin(labels, classes)
+    if not is_known.all():
+        raise InputError(
+            f"label {labels[~is_known].tolist()[0]!r} is not one of the classes {classes.tolist()}"
+        )
+    positive = classes[1:] if len(classes) == 2 else classes
+    # Rows are contiguous. numba would compile kernels for other layouts separately, and processes
+    # that compile two forms of one kernel at the same time can damage its cache on disk.
+    return np.where(labels == positive[:, None], 1.0, -1.0)
+
+
+def decode_scores(scores: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """Return the class that each score, or each row of scores, predicts.
+
+    >>> decode_scores(np.array([0.5, -2.0]), np.array(["a", "b"])).tolist()
+    ['b', 'a']
+    """
+    best = scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0).astype(np.int64)
+    return classes[best]
+
+
+def _is_classifier(learner):
+    """Return whether the learner has `decision_function`; a condition for `available_if`."""
+    if get_loss(learner.loss).is_classification:
         return True
-    raise AttributeError(f"loss={learner.loss!r} is for regression; scores are what predict gives")
+    raise AttributeError(
+        f"loss={learner.loss!r} is for regression, without decision_function; use predict"
+    )
+
+
+@functools.cache
+def _thread_pools():
+    """Return the thread pools of the process; finding them takes as long as many rounds."""
+    return ThreadpoolController()
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class OnlineLearner(BaseEstimator):
-    """Base of the learners, with the parameters that all have.
+    """Base class of the online learners, with the parameters that all of them have.
 
-    With loss="squared", "epsilon_insensitive" or "huber" a learner is a regressor, else a
-    classifier. Of two classes, scores are positive for `classes_[1]`; of more there is a column of
-    scores for each, from a learner for each (one against the rest), of which this one is the first:
-    `n_support_` and the like are those of the first class. A subclass offers `_begin(n_features)`,
-    `_scores(points)`, `_features_of(points)`, the coordinates in its space,
-    `_learn(points, targets)`, which returns the scores before each update, and `_n_kept()`.
+    A learner is a regressor if its loss is "squared", "epsilon_insensitive" or "huber", otherwise a
+    classifier. For two classes, positive scores predict `classes_[1]`. For more classes, one model
+    per class is learned (one-vs-rest), with one column of scores each; fitted attributes such as
+    `n_support_` are those of the first model.
 
-    With kernel_params="auto" a Gaussian or Laplacian kernel needs no width: copies of the learner
-    with several widths are mixed by their losses (`mixture_`, a `WidthMixture`).
+    With kernel_params="auto", models with several widths of a Gaussian or Laplacian kernel are
+    mixed according to their losses (`mixture_`, a `WidthMixture`).
+
+    Subclasses implement `_make_model`.
     """
 
     kernel: KernelLike = "rbf"
@@ -64,15 +103,22 @@ class OnlineLearner(BaseEstimator):
     tolerance: float | None = None
     clip: float | None = 1.0
 
-    _needs_clip = True  # for the curvature of a loss other than the squared one
+    def _make_model(self, n_features: int, kernel_params: KernelParams) -> OnlineModel:
+        raise NotImplementedError
 
     @property
     def n_support_(self) -> int:
-        """Points (or frequencies) kept, by all copies together where widths are mixed."""
-        return self._n_kept() if self.mixture_ is None else self.mixture_.n_support
+        """Number of support points (or frequencies), summed over the models of a mixture."""
+        return self.models_[0].n_support
+
+    @property
+    def mixture_(self) -> WidthMixture | None:
+        """The mixture of kernel widths, if kernel_params="auto"."""
+        model = self.models_[0]
+        return model if isinstance(model, WidthMixture) else None
 
     def predict_one(self, x: ArrayLike) -> Any:
-        """The prediction for one point; 0 (the first class) before anything was learnt.
+        """Predict the target of one point.
 
         Parameters
         ----------
@@ -80,60 +126,55 @@ class OnlineLearner(BaseEstimator):
 
         Returns
         -------
-        float, or one of the labels
+        float or label
+            0 or -1 before the first round.
         """
-        point = self._row(x)
-        known = self.__sklearn_is_fitted__()
-        if not self._loss().is_classification:
-            return float(self._own_scores(point)[0]) if known else 0.0
-        if known:
-            return self._labels(self._all_scores(point))[0].item()
-        return getattr(self, "classes_", np.array([-1, 1]))[0].item()
+        point = self._check_row(x)
+        is_fitted = self.__sklearn_is_fitted__()
+        if not get_loss(self.loss).is_classification:
+            return float(self._scores(point)[0]) if is_fitted else 0.0
+        return decode_scores(self._scores(point), self.classes_)[0].item() if is_fitted else -1
 
     def learn_one(self, x: ArrayLike, y: Any) -> Self:
-        """One round with one point and its target.
+        """Run one round with one point and its target.
 
         Parameters
         ----------
         x : array of shape (d,)
         y : float or label
-            Labels are -1 and 1 or False and True, unless `partial_fit` was told the classes.
+            Labels are -1 and 1, or False and True, unless `partial_fit` was called with others.
         """
-        point = self._row(x)
+        point = self._check_row(x)
+        # There is only one label to infer the classes from.
         if not self.__sklearn_is_fitted__():
-            if self._loss().is_classification:
-                self.classes_ = np.array(
-                    [False, True] if isinstance(y, (bool, np.bool)) else [-1, 1]
-                )
-            self._start(point.shape[1])
-        self._take(point, self._targets(np.array([y])))
+            is_boolean = isinstance(y, (bool, np.bool))
+            self._start(point.shape[1], np.array([False, True] if is_boolean else [-1, 1]))
+        self._learn(point, self._targets(np.array([y])))
         return self
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Forget everything, then one round for each row of X.
+        """Discard what was learned, then run one round per row of X.
 
         Parameters
         ----------
         X : array of shape (n, d)
         y : array of shape (n,)
-            Targets, or labels.
+            Numbers, or labels.
         """
         points, y = self._check_pair(X, y, reset=True)
-        if self._loss().is_classification:
-            self._set_classes(np.unique(y))
-        self._start(points.shape[1])
-        self._take(points, self._targets(y))
+        self._start(points.shape[1], np.unique(y))
+        self._learn(points, self._targets(y))
         return self
 
     def partial_fit(self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
-        """One round for each row of X.
+        """Run one round per row of X.
 
         Parameters
         ----------
         X : array of shape (n, d)
         y : array of shape (n,)
         classes : array, optional
-            All labels, in the first call, if y need not have all.
+            All labels, in the first call, if some may be missing from y.
         """
         self.predict_then_learn(X, y, classes=classes)
         return self
@@ -141,29 +182,28 @@ class OnlineLearner(BaseEstimator):
     def predict_then_learn(
         self, X: ArrayLike, y: ArrayLike, classes: ArrayLike | None = None
     ) -> np.ndarray:
-        """One round for each row of X; returns the scores that were given before each update.
+        """Run one round per row of X and return the scores given before each update.
 
         Parameters
         ----------
         X : array of shape (n, d)
         y : array of shape (n,)
         classes : array, optional
-            All labels, in the first call, if y need not have all.
+            All labels, in the first call, if some may be missing from y.
 
         Returns
         -------
-        ndarray of shape (n,), or (n, classes) for more than two
+        ndarray of shape (n,), or (n, n_classes) for more than two classes
         """
-        fresh = not self.__sklearn_is_fitted__()
-        points, y = self._check_pair(X, y, reset=fresh)
-        if fresh:
-            if self._loss().is_classification:
-                self._set_classes(np.unique(y if classes is None else classes))
-            self._start(points.shape[1])
-        return self._take(points, self._targets(y))
+        # Only the first call sets the number of features and the classes.
+        is_first = not self.__sklearn_is_fitted__()
+        points, y = self._check_pair(X, y, reset=is_first)
+        if is_first:
+            self._start(points.shape[1], np.unique(y if classes is None else classes))
+        return self._learn(points, self._targets(y))
 
     def predict(self, X: ArrayLike) -> np.ndarray:
-        """Predictions for the rows of X, none of which is learnt from.
+        """Predict the targets of the rows of X; the learner does not change.
 
         Parameters
         ----------
@@ -175,12 +215,14 @@ class OnlineLearner(BaseEstimator):
             Numbers, or labels.
         """
         check_is_fitted(self)
-        scores = self._all_scores(validate_data(self, X, dtype=np.float64, reset=False))
-        return self._labels(scores) if self._loss().is_classification else scores
+        scores = self._scores(validate_data(self, X, dtype=np.float64, reset=False))
+        if get_loss(self.loss).is_classification:
+            return decode_scores(scores, self.classes_)
+        return scores
 
-    @available_if(_classifies)
+    @available_if(_is_classifier)
     def decision_function(self, X: ArrayLike) -> np.ndarray:
-        """Scores of the rows of X, positive for `classes_[1]` of two; of a classifier only.
+        """Return the scores of the rows of X; classifiers only.
 
         Parameters
         ----------
@@ -188,13 +230,13 @@ class OnlineLearner(BaseEstimator):
 
         Returns
         -------
-        ndarray of shape (n,), or (n, classes) for more than two
+        ndarray of shape (n,), or (n, n_classes) for more than two classes
         """
         check_is_fitted(self)
-        return self._all_scores(validate_data(self, X, dtype=np.float64, reset=False))
+        return self._scores(validate_data(self, X, dtype=np.float64, reset=False))
 
     def score(self, X: ArrayLike, y: ArrayLike) -> float:
-        """R^2 of a regressor, accuracy of a classifier.
+        """Return the R^2 of a regressor or the accuracy of a classifier.
 
         Parameters
         ----------
@@ -205,133 +247,117 @@ class OnlineLearner(BaseEstimator):
         -------
         float
         """
-        of = accuracy_score if self._loss().is_classification else r2_score
-        return float(of(y, self.predict(X)))
+        metric = accuracy_score if get_loss(self.loss).is_classification else r2_score
+        return float(metric(y, self.predict(X)))
 
     def save(self, path: str | Path) -> None:
-        """Write the learner, with all that it has learnt, to a file.
+        """Write the learner and everything it has learned to a file, without pickle.
 
         Parameters
         ----------
         path : str or Path
-            A file that `load` reads; without pickle, so a kernel must be one by name.
+            Read by `load`. The kernel must be given by name, not as a function.
         """
         with atomic_file(path) as file:
-            pack_state(file, {"format": _FORMAT, "version": _VERSION}, self)
+            pack_state(file, _FILE_RECORD, self)
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """The learner of a file that `save` wrote; it goes on to the same bytes.
+        """Read a learner written by `save`; it continues bit for bit like the original.
 
         Parameters
         ----------
         path : str or Path
         """
         record, learner = unpack_state(read_bytes(path), path)
-        if record != {"format": _FORMAT, "version": _VERSION} or not isinstance(learner, cls):
-            raise InputError(f"{path} holds no {cls.__name__}, or one of another version")
+        if record != _FILE_RECORD or not isinstance(learner, cls):
+            raise InputError(
+                f"{path} does not contain a {cls.__name__} of this version; load it with the class "
+                "and the version that saved it"
+            )
         return learner
 
-    def _loss(self) -> Loss:
-        return loss_of(self.loss, self.tolerance)
-
-    def _start(self, n_features):
-        if self.clip is None:
-            if self._needs_clip and self._loss().name != "squared":
-                raise InputError(
-                    Parameter("loss", self.loss), " needs a clip; only 'squared' goes without"
-                )
-        else:
+    def _start(self, n_features, classes):
+        """Create the models; `classes` are ignored for regression."""
+        if self.clip is not None:
             check_real("clip", self.clip, above=0.0)
+        n_models = 1
+        if get_loss(self.loss).is_classification:
+            if len(classes) < 2:
+                raise InputError(
+                    f"y contains one class, {classes[0]!r}; pass all labels to "
+                    "partial_fit(..., classes=)"
+                )
+            self.classes_ = classes
+            # Two classes need one hypothesis, whose sign separates them.
+            n_models = len(classes) if len(classes) > 2 else 1
+        self.models_ = [self._new_model(n_features) for _ in range(n_models)]
         self.n_features_in_ = n_features
-        self.mixture_ = None
-        if isinstance(self.kernel_params, str):
-            check_choice("kernel_params", self.kernel_params, ("auto",))
-            self.mixture_ = WidthMixture(self, n_features)
-        else:
-            self._begin(n_features)
-        self.n_rounds_, self._others = 0, []
-        if self._loss().is_classification and len(self.classes_) > 2:
-            for _ in self.classes_[1:]:
-                other = clone(self)
-                other.classes_ = np.array([-1, 1])
-                other._start(n_features)
-                self._others.append(other)
+        self.n_rounds_ = 0
 
-    def _take(self, points, targets):
-        own = targets[:, 0] if self._others else targets
-        learn = self._learn if self.mixture_ is None else self.mixture_.learn
-        if len(points) > _MANY:
-            with threadpool_limits(1, user_api="blas"):  # its calls are too short to be shared
-                scores = learn(points, own)
-        else:
-            scores = learn(points, own)
+    def _new_model(self, n_features):
+        """Return a model with the given kernel, or a mixture of models with different widths."""
+        if not isinstance(self.kernel_params, str):
+            return self._make_model(n_features, self.kernel_params)
+        check_choice("kernel_params", self.kernel_params, ("auto",))
+        gammas = width_grid(self.kernel, n_features)
+        models = [self._make_model(n_features, {"gamma": float(gamma)}) for gamma in gammas]
+        return WidthMixture(models, gammas, loss=self._loss(), clip=self._clip())
+
+    def _learn(self, points, targets):
+        """Run the rounds of each model on its row of targets; return their scores."""
+        # The matrices of a round are too small for BLAS to gain from threads.
+        with _thread_pools().limit(limits=1, user_api="blas"):
+            rows = zip(self.models_, targets, strict=True)
+            scores = [model.learn(points, row) for model, row in rows]
         self.n_rounds_ += len(points)
-        if not self._others:
-            return scores
-        rest = zip(self._others, targets.T[1:], strict=True)
-        return np.column_stack([scores, *(other._take(points, y) for other, y in rest)])
+        return _join_columns(scores)
 
-    def _all_scores(self, points):
-        """Scores, a column for each of more than two classes."""
-        scores = self._own_scores(points)
-        if not self._others:
-            return scores
-        return np.column_stack([scores, *(other._own_scores(points) for other in self._others)])
+    def _scores(self, points):
+        return _join_columns([model.scores(points) for model in self.models_])
 
-    def _own_scores(self, points):
-        return self._scores(points) if self.mixture_ is None else self.mixture_.scores(points)
+    def _loss(self):
+        return get_loss(self.loss, self.tolerance)
 
-    def _own_features(self, points):
-        mixed = self.mixture_
-        return self._features_of(points) if mixed is None else mixed.features_of(points)
+    def _require_loss(self, *names):
+        """Refuse losses that the algorithm is not defined for."""
+        loss = self._loss()
+        if loss.name not in names:
+            raise InputError(
+                f"{type(self).__name__} does not support ",
+                Parameter("loss", loss.name),
+                f"; use {' or '.join(map(repr, names))}",
+            )
 
-    def _labels(self, scores):
-        """The classes that scores stand for."""
-        best = scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0).astype(np.int64)
-        return self.classes_[best]
-
-    def _bound(self):
-        """C as a number."""
+    def _clip(self):
         return np.inf if self.clip is None else float(self.clip)
 
-    def _row(self, x):
+    def _targets(self, y):
+        """Return numeric targets, one row per model."""
+        if get_loss(self.loss).is_classification:
+            return encode_labels(y, self.classes_)
+        return np.array(y, dtype=np.float64)[None]
+
+    def _check_row(self, x):
+        # Cheaper than `validate_data`, which takes longer than a round.
         point = np.asarray(x, dtype=np.float64).reshape(1, -1)
-        expected = getattr(self, "n_features_in_", point.shape[1])
-        if point.shape[1] != expected:
-            raise InputError(f"x has {point.shape[1]} features but {expected} were learnt from")
+        n_expected = getattr(self, "n_features_in_", point.shape[1])
+        if point.shape[1] != n_expected:
+            raise InputError(
+                f"x has {point.shape[1]} features, but the learner was fitted with {n_expected}"
+            )
         if not np.isfinite(point).all():
-            raise InputError("x has infinite or NaN entries; remove or fill them")
+            raise InputError("x contains infinite or NaN entries; remove or fill them")
         return point
 
     def _check_pair(self, X, y, *, reset):
-        classification = self._loss().is_classification
+        is_classification = get_loss(self.loss).is_classification
         X, y = validate_data(
-            self, X, y, dtype=np.float64, reset=reset, y_numeric=not classification
+            self, X, y, dtype=np.float64, reset=reset, y_numeric=not is_classification
         )
-        if classification:
+        if is_classification:
             check_classification_targets(y)
-            return X, y
-        return X, y.astype(np.float64)
-
-    def _set_classes(self, classes):
-        if len(classes) < 2:
-            raise InputError(
-                f"y has one class, {classes[0]!r}; give all labels by partial_fit(..., classes=)"
-            )
-        self.classes_ = classes
-
-    def _targets(self, y):
-        """Numbers, or -1 and 1 for the two classes, or so for each of more."""
-        if not self._loss().is_classification:
-            return np.asarray(y, dtype=np.float64)
-        known = np.isin(y, self.classes_)
-        if not known.all():
-            odd = y[~known][0]
-            raise InputError(f"label {odd!r} is none of the classes {self.classes_.tolist()}")
-        if len(self.classes_) > 2:
-            return np.where(np.asarray(y)[:, None] == self.classes_, 1.0, -1.0)
-        return np.where(y == self.classes_[1], 1.0, -1.0)
+        return X, y
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "n_rounds_")
@@ -339,11 +365,17 @@ class OnlineLearner(BaseEstimator):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
+        # Tags may be requested before the parameters were checked.
         loss = LOSSES.get(self.loss) if isinstance(self.loss, str) else None
         if loss is not None and loss.is_classification:
             tags.estimator_type = "classifier"
             tags.classifier_tags = ClassifierTags(multi_class=True)
         else:
             tags.estimator_type = "regressor"
-            tags.regressor_tags = RegressorTags(poor_score=True)  # targets may lie outside clip
+            # Targets outside [-clip, clip] cannot be predicted.
+            tags.regressor_tags = RegressorTags(poor_score=True)
         return tags
+
+
+def _join_columns(columns):
+    return columns[0] if len(columns) == 1 else np.column_stack(columns)

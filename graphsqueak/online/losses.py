@@ -1,27 +1,29 @@
-"""Losses of one prediction z for one target y, with their slopes and their curvature.
+"""Losses l(z) of a prediction z for a target y, their derivatives and curvature.
 
-A learner bounds its predictions by C. For |z|, |u| <= C a loss l has the Lipschitz constant L, and
-the curvature sigma if
+A learner bounds its predictions by C (`clip`). For |z|, |u| <= C a loss has the Lipschitz constant
+L, and the curvature sigma if [C17, Assumption 2]
 
-    l(z) >= l(u) + l'(u) (z - u) + sigma / 2 l'(u)^2 (z - u)^2        [C17, Assumption 2].
+    l(z) >= l(u) + l'(u) (z - u) + sigma / 2 l'(u)^2 (z - u)^2.
 
-              l(z)                 L            sigma
-    squared        (y - z)^2            4 C          1 / (8 C^2)
-    logistic       log(1 + e^(-y z))    1            e^-C
-    squared hinge  max(0, 1 - y z)^2    2 (1 + C)    (3 C - 1) / (8 C^2 (1 + C)), or for C < 1
-                                                     1 / (2 (1 + C)^2)
-    hinge          max(0, 1 - y z)      1            0
-    epsilon-insensitive  max(0, |y - z| - e)                 1            0
-    Huber          (y - z)^2 up to |y - z| = e, then e (2 |y - z| - e)    2 e (or 4 C)    0
+    loss                 l(z)                                 L              sigma
+    squared              (y - z)^2                            4 C            1 / (8 C^2)
+    logistic             log(1 + e^(-y z))                    1              e^-C
+    squared hinge        max(0, 1 - y z)^2                    2 (1 + C)      see below
+    hinge                max(0, 1 - y z)                      1              0
+    epsilon-insensitive  max(0, |y - z| - e)                  1              0
+    Huber                (y - z)^2 if |y - z| <= e,           min(2 e, 4 C)  0
+                         e (2 |y - z| - e) otherwise
 
-(|y| <= C where y is a number, else -1 or 1; L for predictions within C). These sigma are
-the largest possible. They are worst cases over u: at the u that was predicted the same inequality
-holds with a larger sigma_t, for instance 1 / (2 (y - u)^2) for the squared loss. A Newton step only
-needs the product
+For the squared hinge sigma = (3 C - 1) / (8 C^2 (1 + C)), or 1 / (2 (1 + C)^2) if C < 1. Targets
+are -1 or 1 for classification and |y| <= C for regression.
+
+These sigma are the largest constants that hold for every u. At one given prediction u the
+inequality holds with a larger sigma_t, for example 1 / (2 (y - u)^2) for the squared loss. A Newton
+step (`newton`) needs only the product
 
     h_t = sigma_t l'(u)^2,
 
-which is finite where l' = 0, and 2 for the squared loss whatever the targets.
+which is finite if l'(u) = 0, and 2 for the squared loss with any target.
 
 References
 ----------
@@ -30,6 +32,7 @@ References
 """
 
 import math
+from enum import IntEnum
 from typing import NamedTuple
 
 import numpy as np
@@ -39,96 +42,128 @@ from graphsqueak.errors import InputError, Parameter
 from graphsqueak.system.kernels import inline_njit, njit_cached
 from graphsqueak.validation import check_choice, check_real
 
-__all__ = ["LOSSES", "Loss", "loss_curvature", "loss_of", "loss_slope", "loss_value"]
+__all__ = [
+    "LOSSES",
+    "CompiledLoss",
+    "Loss",
+    "get_loss",
+    "loss_curvature",
+    "loss_slope",
+    "loss_value",
+]
 
-_SQUARED, _LOGISTIC, _SQUARED_HINGE, _HINGE, _INSENSITIVE, _HUBER = range(6)
-_WIDTH = 0.1  # of the losses that have one, if nobody says
+
+class LossKind(IntEnum):
+    """The losses, numbered for compiled functions."""
+
+    SQUARED = 0
+    LOGISTIC = 1
+    SQUARED_HINGE = 2
+    HINGE = 3
+    EPSILON_INSENSITIVE = 4
+    HUBER = 5
 
 
-class Law(NamedTuple):
-    """What compiled functions know of a loss: its number, and e."""
+class CompiledLoss(NamedTuple):
+    """A loss as an argument of compiled functions: its kind and its tolerance e."""
 
-    code: int
-    width: float
+    kind: int
+    tolerance: float
 
 
 class Loss(NamedTuple):
-    """A loss by name, with its e if it has one.
+    """A loss by name, with its tolerance e.
 
-    With the squared loss, slopes are zero where |y - z| is at most e: first-order learners then
-    take no step. Values do not know of it.
+    With the squared loss, derivatives are zero if |y - z| <= e, so that first-order learners skip
+    such rounds. The values of the loss are not affected.
 
-    >>> hinge = loss_of("hinge")
+    >>> hinge = get_loss("hinge")
     >>> float(hinge.value(1.0, 0.25)), float(hinge.derivative(1.0, 0.25)), hinge.sigma(1.0)
     (0.75, -1.0, 0.0)
-    >>> loss_of("squared").sigma(1.0), loss_of("squared").lipschitz(1.0)
+    >>> get_loss("squared").sigma(1.0), get_loss("squared").lipschitz(1.0)
     (0.125, 4.0)
     """
 
     name: str
-    code: int
-    width: float = 0.0
+    tolerance: float = 0.0
 
     @property
-    def law(self) -> Law:
-        """For compiled functions."""
-        return Law(self.code, self.width)
+    def kind(self) -> LossKind:
+        """The number of the loss."""
+        return LossKind[self.name.upper()]
+
+    @property
+    def compiled(self) -> CompiledLoss:
+        """The loss for compiled functions."""
+        return CompiledLoss(int(self.kind), self.tolerance)
 
     @property
     def is_classification(self) -> bool:
         """Whether targets are -1 and 1."""
-        return self.code in (_LOGISTIC, _SQUARED_HINGE, _HINGE)
+        return self.kind in (LossKind.LOGISTIC, LossKind.SQUARED_HINGE, LossKind.HINGE)
 
     def value(self, y: ArrayLike, z: ArrayLike) -> np.ndarray:
-        """l(z), element by element."""
-        return _each(_values, self.law, y, z)
+        """Return l(z), elementwise."""
+        return self._evaluate(y, z, 1.0)[0]
 
     def derivative(self, y: ArrayLike, z: ArrayLike) -> np.ndarray:
-        """l'(z), element by element."""
-        return _each(_slopes, self.law, y, z)
+        """Return l'(z), elementwise."""
+        return self._evaluate(y, z, 1.0)[1]
+
+    def curvature(self, y: ArrayLike, z: ArrayLike, clip: ArrayLike) -> np.ndarray:
+        """Return h = sigma_t l'(z)^2 at the predictions z, for comparators within `clip`."""
+        return self._evaluate(y, z, clip)[2]
 
     def lipschitz(self, clip: float) -> float:
-        """L for predictions within `clip`."""
-        table = {_SQUARED: 4 * clip, _SQUARED_HINGE: 2 * (1 + clip)}
-        table[_HUBER] = min(2 * self.width, 4 * clip)
-        return float(table.get(self.code, 1.0))
+        """Return L for predictions within `clip`."""
+        if self.kind == LossKind.SQUARED:
+            return 4.0 * clip
+        if self.kind == LossKind.SQUARED_HINGE:
+            return 2.0 * (1.0 + clip)
+        if self.kind == LossKind.HUBER:
+            return min(2.0 * self.tolerance, 4.0 * clip)
+        return 1.0
 
     def sigma(self, clip: float) -> float:
-        """The curvature for predictions within `clip`, in the worst case."""
-        if self.code == _SQUARED:
+        """Return the curvature that holds for all predictions within `clip`."""
+        if self.kind == LossKind.SQUARED:
             return 1 / (8 * clip**2)
-        if self.code == _LOGISTIC:
+        if self.kind == LossKind.LOGISTIC:
             return math.exp(-clip)
-        if self.code == _SQUARED_HINGE:
+        if self.kind == LossKind.SQUARED_HINGE:
+            # The margin lies beyond C: h = 2 for all predictions, and l'^2 <= 4 (1 + C)^2.
             if clip < 1:
                 return 1 / (2 * (1 + clip) ** 2)
             return (3 * clip - 1) / (8 * clip**2 * (1 + clip))
         return 0.0
 
-    def curvature(self, y: ArrayLike, z: ArrayLike, clip: ArrayLike) -> np.ndarray:
-        """h = sigma_t l'(z)^2 at the prediction z, for competitors within `clip`."""
-        return _each(_curvatures, self.law, y, z, clip)
+    def _evaluate(self, *arguments):
+        """Return values, derivatives and curvatures for (y, z, clip), elementwise."""
+        y, z, clip = np.broadcast_arrays(*(np.asarray(a, dtype=np.float64) for a in arguments))
+        out = np.empty((3, y.size))
+        _evaluate(self.compiled, y.flatten(), z.flatten(), clip.flatten(), out)
+        return out.reshape(3, *y.shape)
 
 
 LOSSES = {
-    "squared": Loss("squared", _SQUARED),
-    "logistic": Loss("logistic", _LOGISTIC),
-    "squared_hinge": Loss("squared_hinge", _SQUARED_HINGE),
-    "hinge": Loss("hinge", _HINGE),
-    "epsilon_insensitive": Loss("epsilon_insensitive", _INSENSITIVE, _WIDTH),
-    "huber": Loss("huber", _HUBER, _WIDTH),
+    "squared": Loss("squared"),
+    "logistic": Loss("logistic"),
+    "squared_hinge": Loss("squared_hinge"),
+    "hinge": Loss("hinge"),
+    "epsilon_insensitive": Loss("epsilon_insensitive", tolerance=0.1),
+    "huber": Loss("huber", tolerance=0.1),
 }
 
 
-def loss_of(name: str, tolerance: float | None = None) -> Loss:
-    """The loss of that name.
+def get_loss(name: str, tolerance: float | None = None) -> Loss:
+    """Return the loss with this name.
 
     Parameters
     ----------
     name : {"squared", "logistic", "squared_hinge", "hinge", "epsilon_insensitive", "huber"}
     tolerance : float, optional
-        e: errors up to it cost nothing ("epsilon_insensitive", default .1), are squared ("huber",
-        default .1), or make no step ("squared", default 0).
+        The e of the losses for regression: smaller errors cost nothing ("epsilon_insensitive",
+        default 0.1), are squared ("huber", default 0.1), or cause no step ("squared", default 0).
 
     Returns
     -------
@@ -138,7 +173,9 @@ def loss_of(name: str, tolerance: float | None = None) -> Loss:
 
     Examples
     --------
-    >>> loss_of("absolute")
+    >>> get_loss("huber", tolerance=0.5).lipschitz(1.0)
+    1.0
+    >>> get_loss("absolute")
     Traceback (most recent call last):
     graphsqueak.errors.InputError: loss='absolute' is not one of 'squared', ...
     """
@@ -149,93 +186,90 @@ def loss_of(name: str, tolerance: float | None = None) -> Loss:
         return loss
     if loss.is_classification:
         raise InputError(
-            "tolerance is for numbers, not for the labels of ", Parameter("loss", name)
+            "tolerance is for regression; remove it or replace the classification ",
+            Parameter("loss", name),
         )
-    return loss._replace(width=check_real("tolerance", tolerance, least=0.0))
-
-
-def _each(compiled, law, *arguments):
-    arrays = np.broadcast_arrays(*(np.asarray(a, dtype=np.float64) for a in arguments))
-    out = np.empty(arrays[0].size)
-    compiled(law, *(a.flatten() for a in arrays), out)
-    return out.reshape(arrays[0].shape)
+    return loss._replace(tolerance=check_real("tolerance", tolerance, least=0.0))
 
 
 @inline_njit
-def loss_value(law, y, z):
-    """l(z)."""
-    if law.code == _SQUARED:
+def loss_value(loss, y, z):
+    """Return l(z)."""
+    if loss.kind == LossKind.SQUARED:
         return (y - z) ** 2
-    if law.code == _LOGISTIC:
+    if loss.kind == LossKind.LOGISTIC:
+        # The exponent is never positive, so it cannot overflow.
         return max(-y * z, 0.0) + math.log1p(math.exp(-abs(z)))
-    if law.code == _INSENSITIVE:
-        return max(abs(y - z) - law.width, 0.0)
-    if law.code == _HUBER:
-        far = abs(y - z)
-        return far**2 if far <= law.width else law.width * (2.0 * far - law.width)
+    if loss.kind == LossKind.EPSILON_INSENSITIVE:
+        return max(abs(y - z) - loss.tolerance, 0.0)
+    if loss.kind == LossKind.HUBER:
+        error = abs(y - z)
+        if error <= loss.tolerance:
+            return error**2
+        return loss.tolerance * (2.0 * error - loss.tolerance)
     margin = max(1.0 - y * z, 0.0)
-    return margin if law.code == _HINGE else margin**2
+    return margin if loss.kind == LossKind.HINGE else margin**2
 
 
 @njit_cached
-def loss_slope(law, y, z):
-    """l'(z)."""
-    if law.code == _SQUARED:
-        return 2.0 * (z - y) if abs(z - y) > law.width or law.width == 0 else 0.0
-    if law.code == _LOGISTIC:
+def loss_slope(loss, y, z):
+    """Return l'(z)."""
+    error = z - y
+    if loss.kind == LossKind.SQUARED:
+        # A prediction within the tolerance causes no step; without one, every error does.
+        return 2.0 * error if abs(error) > loss.tolerance or loss.tolerance == 0 else 0.0
+    if loss.kind == LossKind.LOGISTIC:
+        # e^700 is about the largest number in double precision.
         return -y / (1.0 + math.exp(min(y * z, 700.0)))
-    if law.code == _INSENSITIVE:
-        return np.sign(z - y) if abs(z - y) > law.width else 0.0
-    if law.code == _HUBER:
-        return 2.0 * min(max(z - y, -law.width), law.width)
+    if loss.kind == LossKind.EPSILON_INSENSITIVE:
+        return np.sign(error) if abs(error) > loss.tolerance else 0.0
+    if loss.kind == LossKind.HUBER:
+        return 2.0 * min(max(error, -loss.tolerance), loss.tolerance)
     margin = max(1.0 - y * z, 0.0)
-    if law.code == _HINGE:
+    if loss.kind == LossKind.HINGE:
         return -y if margin > 0 else 0.0
     return -2.0 * y * margin
 
 
 @inline_njit
-def loss_curvature(law, y, u, clip):
-    """The largest h with l(z) >= l(u) + l'(u) (z - u) + h / 2 (z - u)^2 for all |z| <= clip."""
-    if law.code == _SQUARED:
+def loss_curvature(loss, y, u, clip):
+    """Return the largest h with l(z) >= l(u) + l'(u) (z - u) + h / 2 (z - u)^2 for |z| <= clip."""
+    if loss.kind == LossKind.SQUARED:
         return 2.0
-    if law.code == _LOGISTIC or law.code == _HUBER:
-        return min(_gap(law, y, u, -clip), _gap(law, y, u, clip))
+    if loss.kind == LossKind.LOGISTIC or loss.kind == LossKind.HUBER:
+        # The quotient is smallest at one of the ends of the interval.
+        return min(_quotient(loss, y, u, -clip), _quotient(loss, y, u, clip))
     margin = 1.0 - y * u
-    if law.code != _SQUARED_HINGE or margin < 0:
+    if loss.kind != LossKind.SQUARED_HINGE or margin < 0:
         return 0.0
-    beyond = clip - y * u  # the quadratic ends at the margin; competitors may lie past it
-    if beyond <= margin:  # they cannot: even a prediction at the margin has all the curvature
+    # The loss is quadratic up to the margin and zero beyond, where comparators may lie.
+    reach = clip - y * u
+    if reach <= margin:
+        # No comparator lies beyond the margin: even a prediction at the margin has curvature 2.
         return 2.0
-    return 2.0 * margin * (2.0 * beyond - margin) / beyond**2
+    return 2.0 * margin * (2.0 * reach - margin) / reach**2
 
 
 @inline_njit
-def _gap(law, y, u, z):
-    """2 (l(z) - l(u) - l'(u) (z - u)) / (z - u)^2, smallest at the ends; l'' where they meet."""
-    far = z - u
-    if abs(far) < 1e-3:
-        if law.code == _HUBER:
-            return 2.0 if abs(u - y) < law.width else 0.0
-        p = abs(loss_slope(law, y, u))
-        return p * (1.0 - p)
-    bend = loss_value(law, y, z) - loss_value(law, y, u) - loss_slope(law, y, u) * far
-    return max(2.0 * bend / far**2, 0.0)
+def _quotient(loss, y, u, z):
+    """Return 2 (l(z) - l(u) - l'(u) (z - u)) / (z - u)^2, or l''(u) if z is close to u."""
+    step = z - u
+    # For shorter steps the difference in the numerator is dominated by rounding errors.
+    if abs(step) < 1e-3:
+        if loss.kind == LossKind.HUBER:
+            # l'' of the Huber loss jumps at the tolerance.
+            return 2.0 if abs(u - y) < loss.tolerance else 0.0
+        # l'' = p (1 - p) for the logistic loss, p = |l'|.
+        probability = abs(loss_slope(loss, y, u))
+        return probability * (1.0 - probability)
+    difference = loss_value(loss, y, z) - loss_value(loss, y, u) - loss_slope(loss, y, u) * step
+    return max(2.0 * difference / step**2, 0.0)
 
 
 @njit_cached
-def _values(law, y, z, out):
-    for i in range(out.size):
-        out[i] = loss_value(law, y[i], z[i])
-
-
-@njit_cached
-def _slopes(law, y, z, out):
-    for i in range(out.size):
-        out[i] = loss_slope(law, y[i], z[i])
-
-
-@njit_cached
-def _curvatures(law, y, z, clip, out):
-    for i in range(out.size):
-        out[i] = loss_curvature(law, y[i], z[i], clip[i])
+def _evaluate(loss, y, z, clip, out):
+    """Write values, derivatives and curvatures into the three rows of `out`."""
+    for i in range(y.size):
+        out[0, i] = loss_value(loss, y[i], z[i])
+        out[1, i] = loss_slope(loss, y[i], z[i])
+        out[2, i] = loss_curvature(loss, y[i], z[i], clip[i])

@@ -1,35 +1,36 @@
-"""SkeGD: gradient descent on a feature map that is sketched anew every so often.
+"""SkeGD: gradient descent on features from two sketches of the kernel matrix, updated in cycles.
 
-Kernel gradient descent until `n_components` points are kept; these start two sketches of the kernel
-matrix K of the points absorbed so far. With S_p a sparse Johnson-Lindenstrauss transform and S_m
-the choice of at most s_m landmarks among them,
+Kernel gradient descent runs until there are `n_components` support points. These start two sketches
+of the kernel matrix K of the points absorbed so far. With a sparse Johnson-Lindenstrauss transform
+S_p and a selection S_m of at most s_m landmarks among the points,
 
     Phi_pm = S_p' K S_m,      Phi_pp = S_p' K S_p.
 
-S_p has d entries +-1 / d^1/2 in a row, one in each of d blocks of columns: E S_p S_p' = I, and
-<S_p'x, S_p'y> has the variance at most (<x, y>^2 + |x|^2 |y|^2) / s_p. A new point with values psi
-to the others and rows s_p, s_m of the two adds, with a = S_p' psi and c = S_m' psi,
+S_p has d entries +-1 / d^1/2 per row, one in each of d blocks of columns, so E S_p S_p' = I, and
+<S_p'x, S_p'y> has variance at most (<x, y>^2 + |x|^2 |y|^2) / s_p. A new point with kernel values
+psi to the others and rows s_p, s_m of the two matrices adds, with a = S_p' psi and c = S_m' psi,
 
     Phi_pm += s_p c' + a s_m' + k_tt s_p s_m',      Phi_pp += s_p a' + a s_p' + k_tt s_p s_p'.
 
-Landmarks are chosen from the absorbed points by online leverage, and a full set lets a tenth of
-them go (`atom_stream`): so s_m is a unit vector when the new point becomes a landmark, and columns
-of Phi_pm go with the landmarks that do. F = Phi_pm^+ Phi_pp (Phi_pm')^+ makes C_m F C_m' an
-approximation of K; with Phi_pp ~ V_k diag(sig) V_k' of rank k,
+Landmarks are sampled from the absorbed points by online leverage scores, and a full set drops a
+tenth of its landmarks (`atom_stream`). So s_m is a unit vector if the new point becomes a landmark,
+and columns of Phi_pm are removed with their landmarks. F = Phi_pm^+ Phi_pp (Phi_pm')^+ makes
+C_m F C_m' an approximation of K. With Phi_pp ~ V_k diag(sig) V_k' of rank k [ZL19, Section 1],
 
-    z(x) = Q' k_landmarks(x),      Q = Phi_pm^+ V_k diag(sig)^1/2           [ZL19, Section 1].
+    z(x) = Q' k_landmarks(x),      Q = Phi_pm^+ V_k diag(sig)^1/2.
 
-From there on it is gradient descent on z, and in every `cycle`-th round the point is absorbed and Q
-built again, after the prediction and before the step. The hypothesis moves to the new features:
+From then on SkeGD is gradient descent on z. In every `cycle`-th round the point is absorbed and Q
+is computed again, after the prediction and before the step. The hypothesis moves to the new
+features:
 
-    transfer="paper"         w~ = f(x_t) z_new(x_t) / |z_new(x_t)|^2, right at one point,
-    transfer="least-squares" w~ = argmin_w |Z_new w - Z_old w_old| over the points absorbed last, as
-                             many as were kept first: the hypothesis, as far as z_new can tell it,
+    transfer="paper"          w~ = f(x_t) z_new(x_t) / |z_new(x_t)|^2, exact at one point,
+    transfer="least-squares"  w~ = argmin_w |Z_new w - Z_old w_old| over the `n_components` points
+                              that were absorbed last,
 
-and takes its step there, w = (1 - eta lam) w~ - eta l'(f(x_t)) z_new(x_t) [ZL19, Eq. 8 and 9].
+followed by the step w = (1 - eta lam) w~ - eta l'(f(x_t)) z_new(x_t) [ZL19, Eq. 8 and 9].
 
-The points absorbed must be stored: memory is O(T / cycle), constant only for a cycle in proportion
-to T. [ZL19] replaces |w|^2 = f^2 / |z|^2 by f^2 in its Eq. 17; that needs |z| >= 1.
+Absorbed points are stored: memory is O(T / cycle), which is constant only if the cycle is
+proportional to T. [ZL19] replaces |w|^2 = f^2 / |z|^2 by f^2 in its Eq. 17, which needs |z| >= 1.
 
 References
 ----------
@@ -38,56 +39,77 @@ References
 """
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
-from graphsqueak.kernel.embedding import Embedding
-from graphsqueak.kernel.kernels import Kernel
+from graphsqueak.kernel.kernels import Kernel, as_kernel
 from graphsqueak.kernel.samplers.atom_stream import AtomStream
-from graphsqueak.online.gradient import FEATURE_BLOCK, GradientLearner, gradient_rounds
+from graphsqueak.online.gradient import (
+    FeatureDescent,
+    GradientLearner,
+    KernelDescent,
+    LandmarkFeatures,
+)
 from graphsqueak.online.losses import loss_slope
+from graphsqueak.online.model import OnlineModel
 from graphsqueak.randomness import RandomState
 from graphsqueak.validation import check_choice, check_count
 
-__all__ = ["KernelSketch", "SkeGD", "sparse_signs"]
+__all__ = ["KernelSketch", "SkeGD", "SkeGDModel", "SketchSizes", "fit_values", "sparse_signs"]
 
-_CUTS = (1e-8, 1e-4, 1e-3, 1e-2, 3e-2, 0.1, 0.3)  # of the largest singular value of Phi_pm
-_PROBES = 100
-_SHORT = 1e-5  # ridge of a transfer, over the trace: directions that no point shows stay short
-_COINS = 8.0  # beta: a point of score tau becomes a landmark with chance 12 tau, at most 1
+# Fractions of the largest singular value of Phi_pm below which singular values are ignored; the
+# first that makes features short enough is used (`KernelSketch.feature_map`). All halved or
+# doubled: the same errors at the default sizes of the sketches.
+SINGULAR_VALUE_CUTOFFS = (1e-8, 1e-4, 1e-3, 1e-2, 3e-2, 0.1, 0.3)
+# Ridge of the least-squares transfer as a fraction of the trace. It keeps w short in directions in
+# which no point has features. Halved or doubled: errors changed by 0.3 percentage points or less.
+TRANSFER_RIDGE = 1e-5
+# KORS samples a point with leverage score tau as a landmark with probability 1.5 * 8 tau.
+LANDMARK_BETA = 8.0
+
+
+class SketchSizes(NamedTuple):
+    """Sizes of the sketches: s_p, s_m, d, and the rank k of the features."""
+
+    sketch_size: int
+    n_landmarks: int
+    n_blocks: int
+    rank: int
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class SkeGD(GradientLearner):
-    """Sketched gradient descent.
+    """SkeGD, sketched gradient descent: for comparison with [ZL19]; otherwise use `CONKONS`.
+
+    Rounds take O(n_landmarks * rank) time between the updates of the features.
 
     Parameters
     ----------
     kernel, kernel_params, loss, tolerance, clip
-        As in `KernelOGD`.
+        As for `KernelOGD`.
     learning_rate, regularization : float
-        eta and lam, before the sketches start and after.
+        Step size eta and regularization lam, before and after the sketches start.
     n_components : int
-        B, the points kept before the sketches start.
+        B, the number of support points when the sketches start.
     sketch_size : int, optional
         s_p; default: 3 B / 2.
     n_landmarks : int, optional
-        s_m, the most landmarks; default: 3 B / 5.
+        s_m, the largest number of landmarks; default: 3 B / 5.
     n_blocks : int, optional
-        d, entries in a row of S_p; default: s_m / 10, at least 1.
+        d, the number of entries per row of S_p; default: s_m / 10, at least 1.
     rank : int, optional
         k; default: B / 2.
     cycle : int
-        Rounds between two updates of the features; the papers' floor(theta (T - B)).
+        Rounds between two updates of the features; floor(theta (T - B)) in [ZL19].
     transfer : {"least-squares", "paper"}
-        How the hypothesis moves to new features: as a whole, or right at one point.
+        How the hypothesis moves to new features.
     random_state : int, numpy Generator or None
 
     Attributes
     ----------
     n_support_, n_rounds_ : int
-        Points stored, and rounds so far.
+        Numbers of stored points and of rounds.
 
     Examples
     --------
@@ -106,134 +128,186 @@ class SkeGD(GradientLearner):
     transfer: Literal["least-squares", "paper"] = "least-squares"
     random_state: RandomState = None
 
-    def _n_kept(self):
-        return len(self._expansion.a) if self._sketch is None else len(self._sketch.points)
-
-    def _begin(self, n_features):
-        self._sizes()
-        check_count("cycle", self.cycle)
+    def _make_model(self, n_features, kernel_params):
         check_choice("transfer", self.transfer, ("least-squares", "paper"))
-        self._expansion = self._new_expansion(n_features)
-        self._rng = np.random.default_rng(self.random_state)
-        self._sketch, self._since = None, 0
-        n_landmarks = self._sizes()[1]
-        self._chooser = AtomStream(
-            ridge=0.0,
-            n_copies=_COINS,
-            epsilon=0.5,
-            form="paper",
-            seed=int(self._rng.integers(2**63)),
-            ceiling=n_landmarks,
-            after=max(9 * n_landmarks // 10, 1),
-            grows=True,
+        capacity = check_count("n_components", self.n_components)
+        kernel = as_kernel(self.kernel, kernel_params)
+        return SkeGDModel(
+            KernelDescent(kernel, n_features, self._gradient_rule(), capacity=capacity),
+            self._sizes(capacity),
+            cycle=check_count("cycle", self.cycle),
+            is_exact_at_one_point=self.transfer == "paper",
+            rng=np.random.default_rng(self.random_state),
         )
 
-    def _sizes(self):
-        """s_p, s_m, d, k."""
-        budget = check_count("n_components", self.n_components)
+    def _sizes(self, budget):
+        """Check the sizes and replace those that are not given."""
 
-        def chosen(name, default):
+        def size_or(name, default):
             value = getattr(self, name)
             return max(int(default), 1) if value is None else check_count(name, value)
 
-        sketch_size = chosen("sketch_size", 3 * budget / 2)
-        n_landmarks = min(chosen("n_landmarks", 3 * budget / 5), budget)
-        n_blocks = min(chosen("n_blocks", n_landmarks / 10), sketch_size)
-        return sketch_size, n_landmarks, n_blocks, chosen("rank", budget / 2)
-
-    def _scores(self, points):
-        if self._sketch is None:
-            return self._expansion.scores(points)
-        return np.clip(self._embed(points) @ self._w, -self._bound(), self._bound())
-
-    def _features_of(self, points):
-        if self._sketch is None:
-            return Embedding(self._expansion.kernel, self._expansion.points)(points)
-        return self._embed(points)
-
-    def _learn(self, points, targets):
-        parts = []
-        if self._sketch is None:
-            parts.append(self._expansion.run(points, targets, budget=self.n_components))
-            if len(self._expansion.a) == self.n_components:
-                self._open_sketch()
-        done = sum(map(len, parts))
-        while done < len(points):
-            n = min(self.cycle - 1 - self._since, FEATURE_BLOCK, len(points) - done)
-            some = slice(done, done + n)
-            z = self._embed(points[some])
-            parts.append(gradient_rounds(z, targets[some], self._w, self._expansion.rule))
-            done += n
-            self._since += n
-            if self._since == self.cycle - 1 and done < len(points):
-                parts.append(self._renew(points[done : done + 1], targets[done]))
-                done += 1
-        return np.concatenate(parts)
-
-    def _open_sketch(self):
-        sketch_size, _, n_blocks, rank = self._sizes()
-        kept = self._expansion.points
-        self._sketch = KernelSketch(
-            self._expansion.kernel,
-            kept,
-            self._landmarks_with(kept),
-            size=sketch_size,
-            n_blocks=n_blocks,
-            rng=self._rng,
+        sketch_size = size_or("sketch_size", 3 * budget / 2)
+        # More landmarks than support points cannot be sampled at the start.
+        n_landmarks = min(size_or("n_landmarks", 3 * budget / 5), budget)
+        return SketchSizes(
+            sketch_size,
+            n_landmarks,
+            n_blocks=min(size_or("n_blocks", n_landmarks / 10), sketch_size),
+            rank=size_or("rank", budget / 2),
         )
-        self._rank = rank
-        self._map = self._sketch.feature_map(rank)
-        self._w = self._fit_values(kept, self._expansion.scores(kept))
 
-    def _landmarks_with(self, points):
-        """Which of the points absorbed, these among them, are landmarks from now on."""
-        for block in self._chooser.blocks(self._expansion.kernel, points):
-            for _ in block.insertions():
-                pass
-        return np.array(self._chooser.rows)
 
-    def _renew(self, point, target):
-        """A round in which the point is absorbed and the features are built again."""
-        self._since, rule = 0, self._expansion.rule
-        score = self._scores(point)
-        some = np.concatenate([self._sketch.points[-self.n_components :], point])
-        values = self._scores(some)
-        self._sketch.absorb(point, landmarks=self._landmarks_with(point))
-        self._map = self._sketch.feature_map(self._rank)
-        z = self._embed(point)[0]
-        if self.transfer == "paper":
+class SkeGDModel(OnlineModel):
+    """The model of `SkeGD`: kernel gradient descent, then gradient descent on sketched features.
+
+    Attributes
+    ----------
+    descent : KernelDescent or FeatureDescent
+        The present hypothesis.
+    sketch : KernelSketch or None
+        The sketches, once `n_components` support points have been reached.
+    """
+
+    def __init__(self, descent, sizes, *, cycle, is_exact_at_one_point, rng):
+        self.descent = descent
+        self.sketch = None
+        self._n_matched = descent.support.capacity
+        self._kernel = descent.support.kernel
+        self._sizes = sizes
+        self._cycle = cycle
+        self._is_exact_at_one_point = is_exact_at_one_point
+        self._rng = rng
+        self._n_since_update = 0
+        # A ridge of 0 starts far below the first kernel value and grows to fit the capacity.
+        self._landmarks = AtomStream(
+            ridge=0.0,
+            n_copies=LANDMARK_BETA,
+            epsilon=0.5,
+            form="paper",
+            seed=int(rng.integers(2**63)),
+            ceiling=sizes.n_landmarks,
+            after=max(9 * sizes.n_landmarks // 10, 1),
+            grows=True,
+        )
+
+    @property
+    def n_support(self):
+        """Number of stored points."""
+        return self.descent.n_support if self.sketch is None else len(self.sketch.points)
+
+    def scores(self, points):
+        """Return f at the points, clipped."""
+        return self.descent.scores(points)
+
+    def features(self, points):
+        """Return z(x); before there are sketches, coordinates in the span of the support points."""
+        return self.descent.features(points)
+
+    def learn(self, points, targets):
+        """Run one round per point; return the earlier predictions."""
+        predictions = []
+        n_done = 0
+        if self.sketch is None:
+            predictions.append(self.descent.learn(points, targets))
+            n_done = len(predictions[0])
+            if self.descent.is_full:
+                self._start_sketch()
+        while n_done < len(points):
+            # Rounds up to the one that updates the features, which is a round of its own.
+            n_rounds = min(self._cycle - 1 - self._n_since_update, len(points) - n_done)
+            rows = slice(n_done, n_done + n_rounds)
+            predictions.append(self.descent.learn(points[rows], targets[rows]))
+            n_done += n_rounds
+            self._n_since_update += n_rounds
+            if n_done < len(points):
+                predictions.append(self.update_features(points[[n_done]], targets[n_done]))
+                n_done += 1
+        return np.concatenate(predictions)
+
+    def update_features(self, point, target):
+        """Run a round in which the point is absorbed and the features are computed again."""
+        self._n_since_update = 0
+        rule = self.descent.rule
+        score = self.scores(point)
+        # The values of the old hypothesis that the new one has to match.
+        matched = np.concatenate([self.sketch.points[-self._n_matched :], point])
+        values = self.scores(matched)
+        self.sketch.absorb(point, landmarks=self._sample_landmarks(point))
+        feature_map = self.sketch.feature_map(self._sizes.rank)
+        z = feature_map(point)[0]
+        if self._is_exact_at_one_point:
+            # [ZL19, Eq. 8]
             w = score[0] * z / max(z @ z, np.finfo(np.float64).tiny)
         else:
-            w = self._fit_values(some, values)
-        self._w = rule.shrink * w - rule.step * loss_slope(rule.loss, target, score[0]) * z
+            w = fit_values(feature_map(matched), values)
+        # [ZL19, Eq. 9]
+        step = rule.step_size * loss_slope(rule.loss, target, score[0])
+        self.descent = FeatureDescent(feature_map, rule.shrinkage * w - step * z, rule)
         return score
 
-    def _fit_values(self, points, values):
-        """w with z(x)'w closest to the values at the points, and short where they say little."""
-        z = self._embed(points)
-        gram = z.T @ z
-        gram[np.diag_indices_from(gram)] += _SHORT * np.trace(gram) + np.finfo(np.float64).tiny
-        return np.linalg.solve(gram, z.T @ values)
+    def _start_sketch(self):
+        """Sketch the support points and move the hypothesis to the features."""
+        points = self.descent.support.points
+        self.sketch = KernelSketch(
+            self._kernel,
+            points,
+            self._sample_landmarks(points),
+            size=self._sizes.sketch_size,
+            n_blocks=self._sizes.n_blocks,
+            rng=self._rng,
+        )
+        feature_map = self.sketch.feature_map(self._sizes.rank)
+        w = fit_values(feature_map(points), self.scores(points))
+        self.descent = FeatureDescent(feature_map, w, self.descent.rule)
 
-    def _embed(self, points):
-        return self._expansion.kernel(points, self._sketch.landmarks) @ self._map
+    def _sample_landmarks(self, points):
+        """Offer the points to KORS; return the indices of all landmarks among absorbed points."""
+        for block in self._landmarks.blocks(self._kernel, points):
+            # The insertions happen while they are iterated over.
+            for _ in block.insertions():
+                pass
+        return np.array(self._landmarks.rows)
+
+
+def fit_values(z: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Return w with z w close to the values, by ridge regression.
+
+    >>> fit_values(np.eye(2), np.array([1.0, 2.0])).round(3)
+    array([1., 2.])
+    """
+    gram = z.T @ z
+    ridge = TRANSFER_RIDGE * np.trace(gram) + np.finfo(np.float64).tiny
+    gram[np.diag_indices_from(gram)] += ridge
+    return np.linalg.solve(gram, z.T @ values)
 
 
 class KernelSketch:
-    """The two sketches of the points absorbed.
+    """The sketches Phi_pm and Phi_pp of the absorbed points.
 
     Parameters
     ----------
-    kernel : object with k(X, Y)
+    kernel : Kernel
     points : ndarray
-        The first points, all absorbed.
+        The first points.
     landmarks : ndarray of int
-        Which of them are landmarks, at first.
+        Indices of the first landmarks.
     size : int
         s_p.
     n_blocks : int
         d.
     rng : numpy Generator
+
+    Attributes
+    ----------
+    points : ndarray
+        The absorbed points.
+    landmark_indices : ndarray of int
+        Which of them are landmarks, in the order of the columns of Phi_pm.
+    columns, signs : ndarray of shape (n, d)
+        The nonzero entries of S_p, one row per point.
+    pm, pp : ndarray
+        Phi_pm and Phi_pp.
     """
 
     def __init__(
@@ -246,85 +320,94 @@ class KernelSketch:
         n_blocks: int,
         rng: np.random.Generator,
     ) -> None:
-        self.kernel, self.rng, self.size, self.n_blocks = kernel, rng, size, n_blocks
-        self.points, self.rows = points, landmarks
-        self._column, self._value = sparse_signs(len(points), size, n_blocks, rng=rng)
+        self.kernel = kernel
+        self.size = size
+        self.n_blocks = n_blocks
+        self.points = points
+        self.landmark_indices = landmarks
+        self._rng = rng
+        self.columns, self.signs = sparse_signs(len(points), size, n_blocks, rng=rng)
         K = kernel(points, points)
-        self.pm = self._sketch(K[:, landmarks])
-        self.pp = self._sketch(self._sketch(K).T)
+        self.pm = self._sketch_rows(K[:, landmarks])
+        # S_p' K S_p, from the symmetry of K.
+        self.pp = self._sketch_rows(self._sketch_rows(K).T)
 
     @property
     def landmarks(self) -> np.ndarray:
         """The landmarks, in the order of the columns of Phi_pm."""
-        return self.points[self.rows]
+        return self.points[self.landmark_indices]
 
-    def absorb(self, point: np.ndarray, *, landmarks: np.ndarray | None = None) -> None:
-        """Take in one more point (a matrix of one row).
+    def absorb(self, point: np.ndarray, *, landmarks: np.ndarray) -> None:
+        """Add a point, given as a matrix with one row.
 
-        `landmarks` are the row numbers of the landmarks from then on, the new point's among them if
-        it is one; they may be fewer than before.
+        `landmarks` are the indices of the landmarks after that, among the previous landmarks and
+        the new point.
         """
         psi = self.kernel(self.points, point)
-        a, diagonal = self._sketch(psi)[:, 0], self.kernel.diag(point)[0]
-        column, value = sparse_signs(1, self.size, self.n_blocks, rng=self.rng)
-        s = np.zeros(self.size)
-        s[column[0]] = value[0]
-        self.pm += np.outer(s, psi[self.rows, 0])
-        cross = np.outer(s, a)
-        self.pp += cross + cross.T + diagonal * np.outer(s, s)
-        if landmarks is not None:
-            self._choose(landmarks, a + diagonal * s)
+        k_tt = self.kernel.diag(point)[0]
+        a = self._sketch_rows(psi)[:, 0]
+        columns, signs = sparse_signs(1, self.size, self.n_blocks, rng=self._rng)
+        s_p = np.zeros(self.size)
+        s_p[columns[0]] = signs[0]
+        # Phi_pm += s_p c', and a column a + k_tt s_p if the new point is a landmark.
+        self.pm += np.outer(s_p, psi[self.landmark_indices, 0])
+        with_new = np.column_stack([self.pm, a + k_tt * s_p])
+        order = {index: i for i, index in enumerate(self.landmark_indices.tolist())}
+        order[len(self.points)] = -1
+        self.pm = with_new[:, [order[index] for index in landmarks.tolist()]]
+        self.landmark_indices = landmarks
+        # Phi_pp += s_p a' + a s_p' + k_tt s_p s_p'
+        cross = np.outer(s_p, a)
+        self.pp += cross + cross.T + k_tt * np.outer(s_p, s_p)
         self.points = np.concatenate([self.points, point])
-        self._column = np.concatenate([self._column, column])
-        self._value = np.concatenate([self._value, value])
+        self.columns = np.concatenate([self.columns, columns])
+        self.signs = np.concatenate([self.signs, signs])
 
-    def _choose(self, landmarks, newest):
-        """Other landmarks, of those that are and the newest point, whose column is given."""
-        columns = np.column_stack([self.pm, newest])
-        place = {row: i for i, row in enumerate(self.rows.tolist())} | {len(self.points): -1}
-        self.pm = columns[:, [place[row] for row in landmarks.tolist()]]
-        self.rows = landmarks
+    def feature_map(self, rank: int) -> LandmarkFeatures:
+        """Return z(x) = Q' k_landmarks(x), Q with at most `rank` columns.
 
-    def feature_map(self, rank: int) -> np.ndarray:
-        """Q, with at most `rank` columns.
-
-        Small singular values of Phi_pm are noise of the sketch, and their inverses would make
-        features, and steps, far too long: as many are left out as it takes to have |z(x)|^2 at
-        most 2 k(x, x), as a kernel would have it, at the points absorbed last.
+        Small singular values of Phi_pm are noise of the sketch. Their inverses would make features,
+        and steps, much too long. The smallest cutoff is used for which |z(x)|^2 <= 2 k(x, x) at the
+        hundred points that were absorbed last; for the kernel itself |phi(x)|^2 = k(x, x).
         """
-        sig, V = np.linalg.eigh(self.pp)
-        good = sig > 1e-10 * max(sig[-1], 0.0)
-        good[: max(sig.size - rank, 0)] = False
+        eigenvalues, V = np.linalg.eigh(self.pp)
+        # Smaller eigenvalues are rounding errors.
+        is_kept = eigenvalues > 1e-10 * max(eigenvalues[-1], 0.0)
+        is_kept[: max(eigenvalues.size - rank, 0)] = False
+        root = V[:, is_kept] * np.sqrt(eigenvalues[is_kept])
         U, singular, W = np.linalg.svd(self.pm, full_matrices=False)
-        root = U.T @ (V[:, good] * np.sqrt(sig[good]))
-        some = self.points[-_PROBES:]
-        values, longest = self.kernel(some, self.landmarks), 2 * self.kernel.diag(some)
-        for cut in _CUTS:
-            inverse = np.where(singular > cut * singular[0], 1 / np.maximum(singular, 1e-300), 0.0)
-            Q = W.T @ (inverse[:, None] * root)
-            z = values @ Q
-            if np.all(np.einsum("ij,ij->i", z, z) <= longest):
+        projected = U.T @ root
+        recent = self.points[-100:]
+        values = self.kernel(recent, self.landmarks)
+        max_squared_norm = 2 * self.kernel.diag(recent)
+        for cutoff in SINGULAR_VALUE_CUTOFFS:
+            is_used = singular > cutoff * singular[0]
+            inverse = np.divide(1.0, singular, out=np.zeros_like(singular), where=is_used)
+            Q = W.T @ (inverse[:, None] * projected)
+            if np.all(np.sum((values @ Q) ** 2, axis=1) <= max_squared_norm):
                 break
-        return Q
+        return LandmarkFeatures(self.kernel, self.landmarks, Q)
 
-    def _sketch(self, rows):
-        """S_p' rows."""
+    def _sketch_rows(self, rows):
+        """Return S_p' rows."""
         out = np.zeros((self.size, rows.shape[1]))
         for block in range(self.n_blocks):
-            np.add.at(out, self._column[:, block], self._value[:, block, None] * rows)
+            # `add.at` adds up rows that are mapped to the same column.
+            np.add.at(out, self.columns[:, block], self.signs[:, block, None] * rows)
         return out
 
 
 def sparse_signs(
     n_rows: int, n_columns: int, n_blocks: int, *, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Columns and values of the entries of S_p, `n_blocks` in each row.
+    """Draw S_p: the columns and the values of its `n_blocks` entries per row.
 
-    >>> column, value = sparse_signs(3, 6, 2, rng=np.random.default_rng(7))
-    >>> column.shape, np.abs(value)[0].round(3), bool((column[:, 0] < 3).all())
+    >>> columns, signs = sparse_signs(3, 6, 2, rng=np.random.default_rng(7))
+    >>> columns.shape, np.abs(signs)[0].round(3), bool((columns[:, 0] < 3).all())
     ((3, 2), array([0.707, 0.707]), True)
     """
-    edges = np.linspace(0, n_columns, n_blocks + 1).astype(np.int64)
-    column = rng.integers(edges[:-1], edges[1:], size=(n_rows, n_blocks))
-    value = rng.choice((-1.0, 1.0), size=column.shape) / np.sqrt(n_blocks)
-    return column, value
+    # The columns of each block are consecutive.
+    block_ends = np.linspace(0, n_columns, n_blocks + 1).astype(np.int64)
+    columns = rng.integers(block_ends[:-1], block_ends[1:], size=(n_rows, n_blocks))
+    signs = rng.choice((-1.0, 1.0), size=columns.shape) / np.sqrt(n_blocks)
+    return columns, signs

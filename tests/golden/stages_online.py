@@ -50,7 +50,7 @@ def newton_learners():
         ("con_kons_discount", online.CONKONS(n_components=20, discount=0.98, **sampled), y),
         ("con_kons_hinge", online.CONKONS(loss="squared_hinge", n_components=20, **sampled), label),
         ("b_kons", online.BKONS(n_components=20, **sampled), y),
-        ("b_kons_thin", online.BKONS(n_components=20, when_full="thin", **sampled), y),
+        ("b_kons_thin", online.BKONS(n_components=20, when_full="subsample", **sampled), y),
     ):
         results[name] = learned(learner, X, target)
         if hasattr(learner, "n_epochs_"):
@@ -108,7 +108,7 @@ def prequential_runs():
         ("classes", online.FOGD(kernel_params=GAMMA, n_components=50, loss="logistic",
                                 random_state=5), label),
     ):  # fmt: skip
-        run = online.progressive(learner, X, target, regret=True)
+        run = online.run_prequential(learner, X, target, regret=True)
         found[f"{name}_losses"] = run.losses[SAMPLED_ROUNDS]
         found[f"{name}_hindsight"] = run.hindsight[SAMPLED_ROUNDS]
         found[f"{name}_regret"] = run.regret[SAMPLED_ROUNDS]
@@ -117,7 +117,7 @@ def prequential_runs():
         found[f"{name}_average"] = np.array([run.average_loss, error_rate])
     mixture = online.CONKONS(kernel_params="auto", n_components=20, random_state=5)
     found["mixture_before"] = mixture.predict_then_learn(X, y)[SAMPLED_ROUNDS]
-    found["mixture_shares"] = mixture.mixture_.shares
+    found["mixture_shares"] = mixture.mixture_.weights
     points, flipped = online.flipped_blocks(X, label, n_blocks=6, n_repeats=4, random_state=6)
     found["flipped_points"] = points[::4]
     found["flipped_labels"] = flipped
@@ -130,7 +130,7 @@ def regret_bounds():
     common = {"kernel_params": GAMMA, "norm": 2.0}
     bounds = {
         "kons": online.kons_regret(X, **common),
-        "sketched_kons": online.sketched_kons_regret(X, beta=500.0, floor=0.5, **common),
+        "sketched_kons": online.sketched_kons_regret(X, beta=500.0, min_probability=0.5, **common),
         "pros_n_kons_points": online.pros_n_kons_regret(X, ridge=0.005, n_epochs=9, **common),
         "pros_n_kons": online.pros_n_kons_regret(X, y, ridge=0.005, **common),
         "skegd": online.skegd_regret(

@@ -16,7 +16,7 @@ from graphsqueak.online import (
     sketch_error,
 )
 from graphsqueak.online.kons import DualNewton
-from graphsqueak.online.losses import LOSSES
+from graphsqueak.online.losses import LOSSES, get_loss
 from graphsqueak.online.newton import step_rule
 from tests import reference
 
@@ -100,8 +100,8 @@ def test_the_hypothesis_is_a_sum_of_scaled_gradients():
 def test_a_clipped_round_without_a_slope_needs_its_projection():
     X = np.array([[1.0], [1.0], [0.5]])
     y = np.array([0.6, CLIP, 0.0])
-    state = DualNewton(alpha=0.05, rule=step_rule("squared", "global", CLIP))
-    ours = [state.round(X[:t, 0] * X[t, 0], X[t, 0] ** 2, y[t]) for t in range(3)]
+    state = DualNewton(alpha=0.05, rule=step_rule(get_loss("squared"), "global", CLIP))
+    ours = [state.run_round(X[:t, 0] * X[t, 0], X[t, 0] ** 2, y[t]) for t in range(3)]
     assert ours[1] == CLIP  # clipped, and right: the slope is 0
     assert ours[2] == pytest.approx(CLIP / 2)  # w was moved to CLIP
     d = math.sqrt(SIGMA) * 1.2
@@ -222,7 +222,8 @@ def test_the_weight_of_a_carried_hypothesis_is_not_its_value():
     learner = SkeGD(n_components=30, cycle=40, transfer="paper", random_state=5, **few)
     learner.fit(X[:30], np.sin(X[:30, 0]))
     learner.partial_fit(X[30:70], np.sin(X[30:70, 0]))  # the last of them was absorbed
-    z, w = learner._features_of(X[69:70])[0], learner._w
+    z = learner.models_[0].features(X[69:70])[0]
+    w = learner.models_[0].descent.w
     f = z @ w
     assert f != 0
     assert w @ w == pytest.approx(f**2 / (z @ z))

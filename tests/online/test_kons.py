@@ -6,8 +6,8 @@ import pytest
 from graphsqueak.kernel import as_kernel
 from graphsqueak.online import KONS, SketchedKONS
 from graphsqueak.online.kons import DualNewton
-from graphsqueak.online.losses import LOSSES
-from graphsqueak.online.newton import NewtonStep, step_rule
+from graphsqueak.online.losses import LOSSES, get_loss
+from graphsqueak.online.newton import step_rule
 from graphsqueak.randomness import uniforms
 from tests import reference
 
@@ -50,40 +50,8 @@ def test_kons_is_the_explicit_newton_step(loss, eta):
     assert 0.1 < np.mean(expected != raw) < 0.9  # clipping is at work
     learner = KONS(kernel="linear", loss=loss, eta=eta, alpha=0.4, clip=0.6)
     np.testing.assert_allclose(learner.predict_then_learn(X, y), expected, atol=1e-10)
-    score = learner._scores(np.eye(X.shape[1]))
+    score = learner.models_[0].scores(np.eye(X.shape[1]))
     np.testing.assert_allclose(score, np.clip(w, -0.6, 0.6), atol=1e-10)
-
-
-@pytest.mark.parametrize(("loss", "eta"), CASES)
-def test_rank_one_updates_are_the_explicit_newton_step(loss, eta):
-    X, y = rounds(loss)
-    expected, _, w = explicit(X, y, loss, eta)
-    step = NewtonStep(alpha=0.4, rule=step_rule(loss, eta, 0.6))
-    for _ in range(X.shape[1]):
-        step.open()
-    np.testing.assert_allclose(step.run(np.asfortranarray(X.T), y), expected, atol=1e-10)
-    np.testing.assert_allclose(step.w, w, atol=1e-10)
-
-
-def test_without_curvature_the_step_falls_with_the_root_of_the_round():
-    """Hinge: eta_t = 1 / (L C t^1/2), L = 1, t from 1 on, [C17, Theorem 5.4]."""
-    X, y = rounds("hinge")
-    numbers = iter(range(1, len(X) + 1))
-    expected, raw, _ = reference.online_newton(
-        X,
-        y,
-        slope=LOSSES["hinge"].derivative,
-        weight=lambda target, prediction, slope: slope**2 / (0.6 * np.sqrt(next(numbers))),
-        alpha=0.4,
-        clip=0.6,
-    )
-    assert np.any(expected != raw)
-    learner = KONS(kernel="linear", loss="hinge", eta="auto", alpha=0.4, clip=0.6)
-    np.testing.assert_allclose(learner.predict_then_learn(X, y), expected, atol=1e-10)
-    step = NewtonStep(alpha=0.4, rule=step_rule("hinge", "auto", 0.6))
-    for _ in range(X.shape[1]):
-        step.open()
-    np.testing.assert_allclose(step.run(np.asfortranarray(X.T), y), expected, atol=1e-10)
 
 
 def test_a_round_without_a_slope_still_projects():
@@ -96,23 +64,15 @@ def test_a_round_without_a_slope_still_projects():
     np.testing.assert_allclose(learner.predict_then_learn(X, y), expected, atol=1e-10)
 
 
-def test_long_runs_do_not_drift():
-    X, y = rounds("squared", n_rounds=20_000, d=4)
-    expected, _, _ = explicit(X, y, "squared", "global")
-    step = NewtonStep(alpha=0.4, rule=step_rule("squared", "global", 0.6))
-    for _ in range(4):
-        step.open()
-    np.testing.assert_allclose(step.run(np.asfortranarray(X.T), y), expected, atol=1e-9)
-
-
 def test_steps_left_out_of_the_sketch_are_left_out_of_the_matrix():
     X, y = rounds("squared")
     mask = np.random.default_rng(40_119).random(len(X)) < 0.4
     expected, _, _ = explicit(X, y, "squared", "global", mask=mask)
-    state = DualNewton(alpha=0.4, rule=step_rule("squared", "global", 0.6))
+    state = DualNewton(alpha=0.4, rule=step_rule(get_loss("squared"), "global", 0.6))
     K = X @ X.T
     got = [
-        state.round(K[t, :t], K[t, t], y[t], select=lambda h, t=t: mask[t]) for t in range(len(X))
+        state.run_round(K[t, :t], K[t, t], y[t], sample=lambda h, t=t: mask[t])
+        for t in range(len(X))
     ]
     np.testing.assert_allclose(got, expected, atol=1e-10)
 
@@ -121,33 +81,33 @@ def test_sketched_kons_with_every_step_is_kons():
     X, y = rounds("squared")
     settings = {"kernel_params": {"gamma": 0.2}, "alpha": 0.4, "clip": 0.6}
     whole = KONS(**settings).predict_then_learn(X, y)
-    sketched = SketchedKONS(floor=1.0, random_state=3, **settings)
+    sketched = SketchedKONS(min_probability=1.0, random_state=3, **settings)
     np.testing.assert_allclose(sketched.predict_then_learn(X, y), whole, atol=1e-12)
-    assert sketched.n_chosen_ == len(X)
+    assert sketched.n_sampled_ == len(X)
 
 
 def test_sketched_kons_follows_the_mask_that_it_drew():
     X, y = rounds("squared")
     learner = SketchedKONS(
-        kernel="linear", eta="global", alpha=0.4, clip=0.6, floor=0.1, random_state=11
+        kernel="linear", eta="global", alpha=0.4, clip=0.6, min_probability=0.1, random_state=11
     )
     got = learner.predict_then_learn(X, y)
-    mask = np.isin(np.arange(len(X)), learner._state.chosen)
+    mask = np.isin(np.arange(len(X)), learner.models_[0].newton.sampled)
     assert 10 < mask.sum() < 90
-    assert np.isin(learner._atoms, learner._state.chosen).all()
-    assert 0 < len(learner._atoms) < mask.sum()
+    assert np.isin(learner.models_[0].landmarks, learner.models_[0].newton.sampled).all()
+    assert 0 < len(learner.models_[0].landmarks) < mask.sum()
     expected, _, _ = explicit(X, y, "squared", "global", mask=mask)
     np.testing.assert_allclose(got, expected, atol=1e-10)
 
 
 def test_the_mask_is_drawn_from_scores_of_the_scaled_kernel():
     X, y = rounds("squared")
-    settings = {"beta": 1.5, "floor": 0.1, "random_state": 11}
+    settings = {"beta": 1.5, "min_probability": 0.1, "random_state": 11}
     learner = SketchedKONS(kernel="linear", eta="global", alpha=0.4, clip=0.6, **settings)
     slope = 2 * (learner.predict_then_learn(X, y) - y)
     h = LOSSES["squared"].sigma(0.6) * slope**2
     K = np.sqrt(h)[:, None] * (X @ X.T) * np.sqrt(h)
-    draws = uniforms(learner._seed, 0, len(X))
+    draws = uniforms(learner.models_[0].seed, 0, len(X))
     atoms, weight, chosen = [], [], []
     for t, draw in enumerate(draws):
         seen, s = [*atoms, t], np.array([*weight, 1.0])
@@ -159,8 +119,8 @@ def test_the_mask_is_drawn_from_scores_of_the_scaled_kernel():
             weight.append(1 / p)
         if draw > 1 - max(p, 0.1):
             chosen.append(t)
-    assert learner._atoms.tolist() == atoms
-    assert learner._state.chosen.tolist() == chosen
+    assert learner.models_[0].landmarks.tolist() == atoms
+    assert learner.models_[0].newton.sampled.tolist() == chosen
 
 
 def test_a_kernel_with_an_uneven_diagonal():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from graphsqueak import InputError
-from graphsqueak.online.losses import LOSSES, loss_of
+from graphsqueak.online.losses import LOSSES, get_loss
 
 BOTH = pytest.mark.parametrize("name", list(LOSSES))
 CLIP = pytest.mark.parametrize("clip", [0.5, 1.0, 2.5])
@@ -16,7 +16,7 @@ def targets(loss, clip):
 
 @BOTH
 def test_slopes_are_derivatives(name):
-    loss, z = loss_of(name), np.linspace(-2.97, 3.01, 60)
+    loss, z = get_loss(name), np.linspace(-2.97, 3.01, 60)
     for y in (-1.0, 1.0):
         rise = loss.value(y, z + 1e-6) - loss.value(y, z - 1e-6)
         np.testing.assert_allclose(loss.derivative(y, z), rise / 2e-6, atol=1e-6)
@@ -25,7 +25,7 @@ def test_slopes_are_derivatives(name):
 @BOTH
 @CLIP
 def test_constants_hold_and_are_attained(name, clip):
-    loss = loss_of(name)
+    loss = get_loss(name)
     u, z = np.meshgrid(np.linspace(-clip, clip, 81), np.linspace(-clip, clip, 80))
     worst, steepest = np.inf, 0.0
     for y in targets(loss, clip):
@@ -42,7 +42,7 @@ def test_constants_hold_and_are_attained(name, clip):
 @BOTH
 @CLIP
 def test_the_curvature_at_a_prediction_is_the_largest_possible(name, clip):
-    loss = loss_of(name)
+    loss = get_loss(name)
     u, z = np.linspace(-clip, clip, 82)[1:-1], np.linspace(-clip, clip, 2001)
     for y in targets(loss, clip):
         slope, h = loss.derivative(y, u), loss.curvature(y, u, clip)
@@ -55,13 +55,13 @@ def test_the_curvature_at_a_prediction_is_the_largest_possible(name, clip):
 
 def test_a_prediction_clipped_to_the_margin_is_no_exception():
     """Otherwise rounding would decide between the curvatures 2 and 0."""
-    loss, u = loss_of("squared_hinge"), np.array([1.0, np.nextafter(1.0, 0.0)])
+    loss, u = get_loss("squared_hinge"), np.array([1.0, np.nextafter(1.0, 0.0)])
     np.testing.assert_array_equal(loss.curvature(1.0, u, 1.0), 2.0)
     np.testing.assert_allclose(loss.curvature(1.0, u, 3.0), 0.0, atol=1e-12)
 
 
 def test_odd_names_are_refused():
     with pytest.raises(InputError, match="not one of 'squared'"):
-        loss_of("absolute")
+        get_loss("absolute")
     with pytest.raises(InputError, match="must be a name"):
-        loss_of(3)
+        get_loss(3)

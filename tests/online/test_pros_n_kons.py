@@ -1,14 +1,22 @@
-"""Newton steps on a dictionary: as listed, in one span, with a ceiling, against the adversary."""
+"""Newton steps on a dictionary: as published, in one span, with a capacity, on changing streams."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pytest
 
 from graphsqueak import InputError
-from graphsqueak.kernel import KORS, OnlineSampler, as_kernel
-from graphsqueak.online import BKONS, CONKONS, PROSNKONS
-from graphsqueak.online.losses import LOSSES
+from graphsqueak.kernel import KORS, SQUEAK, OnlineSampler, as_kernel
+from graphsqueak.kernel.samplers.dictionary import kors_copies
+from graphsqueak.online import (
+    BKONS,
+    CONKONS,
+    PROSNKONS,
+    flipped_blocks,
+    run_prequential,
+)
+from graphsqueak.online.losses import LOSSES, get_loss
 from graphsqueak.online.newton import NewtonStep, step_rule
 from tests import reference
 from tests.kernel.problems import clusters
@@ -92,7 +100,7 @@ def test_a_ceiling_that_is_not_reached_changes_nothing():
     np.testing.assert_array_equal(capped.predict_then_learn(X, y), expected)
     few = BKONS(n_components=5, **settings).fit(X, y)
     np.testing.assert_array_equal(few.indices_, free.indices_[:5])
-    thinned = BKONS(n_components=free.n_support_, when_full="thin", **settings)
+    thinned = BKONS(n_components=free.n_support_, when_full="subsample", **settings)
     np.testing.assert_array_equal(thinned.predict_then_learn(X, y), expected)
 
 
@@ -118,16 +126,16 @@ def test_a_full_dictionary_goes_on_by_least_squares_in_what_is_left():
     settings = {"kernel_params": PARAMS, "alpha": 0.1, "clip": None, "random_state": 4}
     learner = CONKONS(n_components=30, n_copies=3, **settings)
     learner.predict_then_learn(X, y)
-    assert learner._stream.n_thinned > 0
+    assert learner.models_[0].stream.n_thinned > 0
     assert learner.n_coordinates_ <= learner.n_support_ <= 30
-    step = NewtonStep(alpha=0.3, rule=step_rule("squared", "auto", np.inf))
+    step = NewtonStep(alpha=0.3, rule=step_rule(get_loss("squared"), "auto", np.inf))
     for _ in range(4):
-        step.open()
+        step.add_coordinate()
     rng = np.random.default_rng(55_190)
     Z, targets = rng.normal(size=(4, 50)), rng.normal(size=50)
-    step.run(np.asfortranarray(Z), targets)
+    step.run(np.ascontiguousarray(Z.T), targets)
     T = np.linalg.qr(rng.normal(size=(4, 2)))[0].T
-    step.move(T)
+    step.transform(T)
     now = T @ Z
     A = 0.3 * np.eye(2) + 2 * now @ now.T
     np.testing.assert_allclose(step.inverse, np.linalg.inv(A), rtol=1e-9)
@@ -142,8 +150,8 @@ def test_a_full_dictionary_drops_a_tenth_of_its_atoms(learner):
     sizes, n_thinned = [], 0
     for x, target in zip(X, y, strict=True):
         full.learn_one(x, target)
-        if full._stream.n_thinned > n_thinned:
-            n_thinned = full._stream.n_thinned
+        if full.models_[0].stream.n_thinned > n_thinned:
+            n_thinned = full.models_[0].stream.n_thinned
             sizes.append(full.n_support_)
     assert len(sizes) > 2
     assert set(sizes) == {27}
@@ -158,12 +166,12 @@ def test_thinning_within_a_span_changes_no_prediction_of_one_that_carries_on():
     expected = CONKONS(**settings).predict_then_learn(X, y)
     thinned = CONKONS(n_components=12, **settings)
     np.testing.assert_allclose(thinned.predict_then_learn(X, y), expected, atol=1e-9)
-    assert thinned._stream.n_thinned >= 3
+    assert thinned.models_[0].stream.n_thinned >= 3
     again, n_thinned = PROSNKONS(n_components=12, **settings), 0
     for x, target in zip(X, y, strict=True):
         again.learn_one(x, target)
-        if again._stream.n_thinned > n_thinned:  # it starts anew
-            n_thinned = again._stream.n_thinned
+        if again.models_[0].stream.n_thinned > n_thinned:  # it starts anew
+            n_thinned = again.models_[0].stream.n_thinned
             assert not again.predict(X).any()
     assert n_thinned >= 3
 
@@ -176,12 +184,12 @@ def test_a_stream_that_moves_is_followed_under_a_ceiling(learner):
     X[400:] += [6.0, 0.0]
     y = 0.8 * np.sin(2 * X[:, 0]) * np.cos(X[:, 1])
     late = {}
-    for when_full in ("thin", "stop"):
+    for when_full in ("subsample", "stop"):
         settings = {"kernel_params": {"gamma": 1.0}, "n_components": 40, "random_state": 3}
         scores = learner(when_full=when_full, **settings).predict_then_learn(X, y)
         late[when_full] = np.mean((scores - y)[-500:] ** 2)
     assert late["stop"] > 0.12
-    assert late["thin"] < 0.05
+    assert late["subsample"] < 0.05
 
 
 @pytest.mark.parametrize("learner", [PROSNKONS, CONKONS, BKONS])
@@ -189,7 +197,7 @@ def test_rows_batches_and_copies_give_the_same_learner(learner):
     X, y = problem(400)
     settings = {"kernel_params": PARAMS, "ridge": 0.5, "random_state": 12, "n_components": 18}
     whole = learner(**settings).fit(X, y)
-    assert learner is BKONS or whole._stream.n_thinned > 0
+    assert learner is BKONS or whole.models_[0].stream.n_thinned > 0
     rows = learner(**settings)
     for i in range(150):
         rows.learn_one(X[i], y[i])
@@ -202,13 +210,13 @@ def test_rows_batches_and_copies_give_the_same_learner(learner):
 def test_the_matrix_keeps_its_inverse():
     X, y = problem(5000)
     learner = CONKONS(kernel_params=PARAMS, alpha=0.1, random_state=2).fit(X, y)
-    features = learner._features_of(X)
+    features = learner.models_[0].features(X)
     z = features[learner.indices_[-1] + 1 :]
     late = CONKONS(kernel_params=PARAMS, alpha=0.1, random_state=2).fit(
         X[: learner.indices_[-1] + 1], y[: learner.indices_[-1] + 1]
     )
-    A = np.linalg.inv(late._step.inverse) + 2 * z.T @ z
-    np.testing.assert_allclose(learner._step.inverse @ A, np.eye(len(A)), atol=1e-6)
+    A = np.linalg.inv(late.models_[0].newton.inverse) + 2 * z.T @ z
+    np.testing.assert_allclose(learner.models_[0].newton.inverse @ A, np.eye(len(A)), atol=1e-6)
 
 
 @pytest.mark.parametrize("learner", [PROSNKONS, CONKONS, BKONS])
@@ -219,9 +227,9 @@ def test_part_of_a_copy_is_refused_and_a_fraction_of_a_coin_is_not(learner):
         with pytest.raises(InputError, match=f"n_copies={n_copies} is no whole number"):
             learner(n_copies=n_copies, random_state=1).fit(X, y)
     kept = learner(n_copies=0.5, form="paper", random_state=1).fit(X, y)
-    assert np.all(np.isfinite(kept._stream.sampler.weights))
+    assert np.all(np.isfinite(kept.models_[0].stream.sampler.weights))
     whole = learner(n_copies=2.0, random_state=1).fit(X, y)
-    assert np.all(np.isfinite(whole._stream.sampler.weights))
+    assert np.all(np.isfinite(whole.models_[0].stream.sampler.weights))
     with pytest.raises(InputError, match="whole number"):
         OnlineSampler(ridge=1.0, n_copies=0.5, epsilon=0.5, form="thesis")
 
@@ -229,14 +237,14 @@ def test_part_of_a_copy_is_refused_and_a_fraction_of_a_coin_is_not(learner):
 def test_the_theory_budget_is_that_of_kors():
     X, y = problem(100)
     theory = PROSNKONS(budget="theory", horizon=10_000, random_state=6).fit(X, y)
-    assert theory._stream.sampler.n_copies == 620
+    assert theory.models_[0].stream.sampler.n_copies == 620
     coins = PROSNKONS(budget="theory", horizon=10_000, form="paper", random_state=6).fit(X, y)
-    assert coins._stream.sampler.n_copies == 207
-    assert PROSNKONS(random_state=6).fit(X, y)._stream.sampler.n_copies == 1
+    assert coins.models_[0].stream.sampler.n_copies == 207
+    assert PROSNKONS(random_state=6).fit(X, y).models_[0].stream.sampler.n_copies == 1
     same = KORS(budget="theory", horizon=10_000, ridge=0.01, random_state=6).fit(X)
     np.testing.assert_array_equal(theory.indices_, same.indices_)
     for settings, message in (
-        ({"n_copies": 3}, "not both"),
+        ({"n_copies": 3}, "exclude each other"),
         ({"horizon": 0}, "horizon"),
         ({"delta": 1.0}, "delta"),
     ):
@@ -244,3 +252,74 @@ def test_the_theory_budget_is_that_of_kors():
             PROSNKONS(budget="theory", **settings).fit(X, y)
     with pytest.raises(InputError, match="budget"):
         PROSNKONS(budget="proof").fit(X, y)
+
+
+def test_a_target_that_moves_is_followed_by_a_discount():
+    rng = np.random.default_rng(3_909)
+    X = rng.uniform(-1, 1, size=(3000, 2))
+    y = 0.8 * np.sin(3 * X[:, 0] + np.arange(3000) / 300)
+    late = {}
+    for discount in (1.0, 0.99):
+        learner = CONKONS(n_components=50, discount=discount, random_state=2)
+        late[discount] = np.mean((learner.predict_then_learn(X, y) - y)[-1000:] ** 2)
+    assert late[1.0] > 0.1
+    assert late[0.99] < 0.3 * late[1.0]
+
+
+def test_flipped_blocks_are_survived_with_a_discount():
+    rng = np.random.default_rng(28_004)
+    X = rng.uniform(size=(200, 5))
+    A, b = flipped_blocks(X, np.sign(X[:, 0] - 0.5), n_blocks=200, n_repeats=10, random_state=1)
+    settings = {"loss": "squared_hinge", "n_components": 50, "random_state": 4}
+    rate = {
+        d: run_prequential(CONKONS(discount=d, **settings), A, b).error_rate for d in (1.0, 0.97)
+    }
+    assert rate[1.0] > 0.25
+    assert rate[0.97] < 0.15
+
+
+def test_stale_atoms_go_first():
+    """Where nothing but age tells points apart."""
+    rng = np.random.default_rng(19_390)
+    X, y = rng.normal(size=(3000, 2)), np.zeros(3000)
+    settings = {"n_components": 40, "kernel_params": {"gamma": 4.0}, "ridge": 1e-4}
+    age = {
+        d: 3000 - np.median(CONKONS(discount=d, random_state=5, **settings).fit(X, y).indices_)
+        for d in (1.0, 0.995)
+    }
+    assert age[0.995] < 0.6 * age[1.0]
+
+
+def test_a_horizon_that_is_passed_is_told_once():
+    X, y = np.random.default_rng(4).normal(size=(30, 2)), np.zeros(30)
+    for maker in (KORS, SQUEAK):
+        d = maker(horizon=20, random_state=1).partial_fit(X[:20])
+        with pytest.warns(UserWarning, match="point 21 is beyond horizon=20"):
+            d.partial_fit(X[20:25])
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            d.partial_fit(X[25:])
+    learner = PROSNKONS(budget="theory", horizon=10, random_state=1)
+    with pytest.warns(UserWarning, match="beyond horizon=10"):
+        learner.fit(X, y)
+
+
+def test_a_stream_of_unknown_length_has_epochs_of_its_own_budget():
+    X, y = np.random.default_rng(9).uniform(-1, 1, size=(3000, 1)), np.zeros(3000)
+    settings = {"kernel": "linear", "alpha": 1.0, "budget": "theory", "random_state": 1}
+    learner, seen = PROSNKONS(**settings), []
+    for start, stop in ((0, 1000), (1000, 2000), (2000, 2100), (2100, 3000)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            learner.partial_fit(X[start:stop], y[start:stop])
+        seen.append(learner.models_[0].stream.sampler.n_copies)
+    needed = [
+        kors_copies(0.5, delta=0.1 / 2 ** (j + 1), n_points=1024 << j, rho=3.0) for j in (0, 1, 2)
+    ]
+    assert seen == [needed[0], needed[1], needed[2], needed[2]]
+    assert learner.indices_.min() >= 2048
+    assert learner.n_rounds_ == 3000
+    whole = PROSNKONS(**settings).fit(X, y)
+    np.testing.assert_array_equal(whole.indices_, learner.indices_)
+    fixed = PROSNKONS(horizon=3000, **settings).fit(X, y)
+    assert fixed.indices_.min() < 1024
