@@ -102,7 +102,7 @@ def _median_errors(sampler, m, X, K, params, seeds):
     errors = []
     for seed in seeds:
         settings = {"kernel_params": params, "random_state": SEED + seed}
-        d = sampler(n_components=m, ridge="auto", **settings).fit(X)
+        d = sampler(n_landmarks=m, ridge="auto", **settings).fit(X)
         errors.append(_errors(K, _features(K, d.indices_)))
     return np.median(errors, axis=0)
 
@@ -152,7 +152,7 @@ def regression(quick):
 
 def _one_pass(sampling, X, y, params, seed, m=100):
     settings = {"kernel_params": params, "random_state": SEED + seed}
-    model = NystromRidge(alpha=0.1, n_components=m, sampling=sampling, **settings)
+    model = NystromRidge(alpha=0.1, n_landmarks=m, sampling=sampling, **settings)
     for start in range(0, len(X), 200):
         model.partial_fit(X[start : start + 200], y[start : start + 200])
     return model, len(model.landmarks_)
@@ -176,9 +176,9 @@ def steps(quick):
 
 def _step_times(m, rng):
     X = rng.normal(size=(m + 512, 10))
-    kors = KORS(kernel_params={"gamma": 0.05}, ridge=1e-6, n_copies=10**6, n_components=m)
+    kors = KORS(kernel_params={"gamma": 0.05}, ridge=1e-6, n_copies=10**6, n_landmarks=m)
     kors.fit(X[:m])
-    squeak = SQUEAK(kernel_params={"gamma": 0.05}, n_components=m, ridge=1e-3)
+    squeak = SQUEAK(kernel_params={"gamma": 0.05}, n_landmarks=m, ridge=1e-3)
     squeak.fit(X[: m + 64])
     many = rng.normal(size=(4 * m, 10))
     return {

@@ -15,7 +15,7 @@ def dictionary(
     points: Annotated[
         str, typer.Argument(metavar="POINTS", help="Points: .csv, .tsv, .parquet, .npy or .npz.")
     ],
-    n_components: Annotated[int, typer.Option("-m", "--atoms", help="Points to choose.")],
+    n_landmarks: Annotated[int, typer.Option("-m", "--atoms", help="Points to choose.")],
     out: Annotated[
         str, typer.Option("-o", "--out", help="Table to write: .tsv, .csv, .parquet or .arrow.")
     ],
@@ -65,7 +65,7 @@ def dictionary(
     n_test = max(min(_HELD_OUT, len(rows) // 10), 1)
     train = np.sort(order[n_test:])
     chosen = samplers[method](
-        kernel_params={"gamma": gamma}, ridge="auto", n_components=n_components, random_state=seed
+        kernel_params={"gamma": gamma}, ridge="auto", n_landmarks=n_landmarks, random_state=seed
     ).fit(rows[train])
     rest = chosen.unexplained(rows[order[:n_test]])
     index = train[chosen.indices_]

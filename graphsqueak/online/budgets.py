@@ -40,7 +40,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from graphsqueak.errors import InputError, Parameter
-from graphsqueak.kernel.embedding import Embedding
+from graphsqueak.kernel.embedding import NystromEmbedding
 from graphsqueak.kernel.kernels import as_kernel
 from graphsqueak.online.learner import OnlineLearner
 from graphsqueak.online.losses import LOSSES, Law, loss_slope, loss_value
@@ -129,7 +129,7 @@ class BudgetLearner(OnlineLearner):
         return np.clip(values, -self._bound(), self._bound())
 
     def _features_of(self, points):
-        return Embedding(self._kernel, self.components_)(points)
+        return NystromEmbedding(self._kernel, self.components_)(points)
 
     def _learn(self, points, targets):
         out, budget = np.empty(len(points)), len(self._points)

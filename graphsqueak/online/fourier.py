@@ -27,7 +27,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from graphsqueak.errors import InputError, Parameter
-from graphsqueak.kernel.embedding import Embedding
+from graphsqueak.kernel.embedding import NystromEmbedding
 from graphsqueak.kernel.kernels import KernelLike, KernelParams, as_kernel, gaussian_gamma
 from graphsqueak.online.gradient import GradientLearner, GradientRule, descend
 from graphsqueak.online.learner import OnlineLearner
@@ -201,7 +201,7 @@ class DualSGD(OnlineLearner):
         return np.clip(values, -self._rule.clip, self._rule.clip)
 
     def _features_of(self, points):
-        kept = Embedding(self._kernel, self._points[: self._size])(points)
+        kept = NystromEmbedding(self._kernel, self._points[: self._size])(points)
         return np.hstack([kept, self._features(points)])
 
     def _learn(self, points, targets):

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from graphsqueak.kernel.embedding import Embedding
+from graphsqueak.kernel.embedding import NystromEmbedding
 from graphsqueak.kernel.kernels import Kernel, as_kernel
 from graphsqueak.online.learner import OnlineLearner
 from graphsqueak.online.losses import Law, Loss, loss_of, loss_slope
@@ -200,7 +200,7 @@ class KernelOGD(GradientLearner):
         return self._expansion.scores(points)
 
     def _features_of(self, points):
-        return Embedding(self._expansion.kernel, self._expansion.points)(points)
+        return NystromEmbedding(self._expansion.kernel, self._expansion.points)(points)
 
     def _learn(self, points, targets):
         return self._expansion.run(points, targets)

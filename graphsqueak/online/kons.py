@@ -39,9 +39,9 @@ from typing import Literal
 import numpy as np
 
 from graphsqueak.kernel.cholesky import GrowingCholesky
-from graphsqueak.kernel.embedding import Embedding
+from graphsqueak.kernel.embedding import NystromEmbedding
 from graphsqueak.kernel.kernels import as_kernel
-from graphsqueak.kernel.samplers.atom_stream import OnlineSampler
+from graphsqueak.kernel.samplers.landmark_stream import OnlineSampler
 from graphsqueak.online.learner import OnlineLearner
 from graphsqueak.online.losses import loss_slope
 from graphsqueak.online.newton import StepRule, newton_weight, step_rule
@@ -171,7 +171,7 @@ class KONS(OnlineLearner):
         return self._state.scores(self._kernel(self._points, points))
 
     def _features_of(self, points):
-        return Embedding(self._kernel, self._points)(points)
+        return NystromEmbedding(self._kernel, self._points)(points)
 
     def _learn(self, points, targets):
         parts = [slice(i, i + _BLOCK) for i in range(0, len(points), _BLOCK)]

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from graphsqueak.kernel.embedding import Embedding
+from graphsqueak.kernel.embedding import NystromEmbedding
 from graphsqueak.online.gradient import GradientLearner, descend
 from graphsqueak.validation import check_count, check_real
 
@@ -69,7 +69,7 @@ class NOGD(GradientLearner):
 
     def _features_of(self, points):
         if self._map is None:
-            return Embedding(self._expansion.kernel, self._expansion.points)(points)
+            return NystromEmbedding(self._expansion.kernel, self._expansion.points)(points)
         return self._embed(points)
 
     def _learn(self, points, targets):

@@ -15,7 +15,7 @@ predictions do not know the difference, because coordinates of the same span dif
 An atom within the span opens no coordinate and, unlike in [C17, Algorithm 14], starts nothing anew:
 the space is the same. A round is O(j^2) and j kernel evaluations, whatever t.
 
-With a ceiling, n_components, a full dictionary lets a tenth of its atoms go (`atom_stream`), so
+With a ceiling, n_components, a full dictionary lets a tenth of its atoms go (`landmark_stream`), so
 that a stream that moves is followed. The coordinates are then those of the atoms that stay, z_new =
 T z for what lay in the old span, and CON-KONS goes on with A_new = alpha I + T (A - alpha I) T' and
 w <- A_new^-1 T A w, the least squares over all rounds so far in what is left of the span. With
@@ -36,11 +36,11 @@ import numpy as np
 
 from graphsqueak.errors import InputError, Parameter
 from graphsqueak.kernel.cholesky import GrowingCholesky
-from graphsqueak.kernel.embedding import Embedding
+from graphsqueak.kernel.embedding import NystromEmbedding
 from graphsqueak.kernel.kernels import as_kernel
 from graphsqueak.kernel.leverage import rho
-from graphsqueak.kernel.samplers.atom_stream import AtomStream
 from graphsqueak.kernel.samplers.dictionary import HORIZON, kors_copies, warn_beyond
+from graphsqueak.kernel.samplers.landmark_stream import LandmarkStream
 from graphsqueak.online.learner import OnlineLearner
 from graphsqueak.online.newton import NewtonStep, step_rule
 from graphsqueak.randomness import RandomState
@@ -196,15 +196,15 @@ class PROSNKONS(OnlineLearner):
         ceiling = None if ceiling is None else check_count("n_components", ceiling)
         thins = check_choice("when_full", self.when_full, ("thin", "stop")) == "thin"
         ridge = self.alpha if self.ridge is None else self.ridge
-        self._stream = AtomStream(
+        self._stream = LandmarkStream(
             ridge=check_real("ridge", ridge, above=0.0),
             n_copies=self._copies(current),
             epsilon=self.epsilon,
             form=self.form,
             seed=self._seed,
-            ceiling=ceiling,
-            after=max(9 * ceiling // 10, 1) if ceiling and thins else None,
-            grows=True,
+            max_landmarks=ceiling,
+            n_after=max(9 * ceiling // 10, 1) if ceiling and thins else None,
+            ridge_grows=True,
             discount=check_real("discount", self.discount, above=0.0, below=1.0 + 1e-12),
         )
         self._stream.n_seen = self._step.n_rounds
@@ -262,8 +262,8 @@ class PROSNKONS(OnlineLearner):
             stop = block.n_used
             out.append(self._step.run(features[:, start:stop], y[start:stop]))
             done += stop
-            if block.thinning is not None:
-                self._move(block.thinning)
+            if block.subsample is not None:
+                self._move(block.subsample)
         return np.concatenate(out)
 
     def _open(self, block, features, atom, i):
@@ -285,8 +285,8 @@ class PROSNKONS(OnlineLearner):
         """Go over to the coordinates of the atoms that stay."""
         old = self._kernel(thinning.points[self._pivots], thinning.points[thinning.kept])
         older = self._factor.solve(old)  # z of the atoms that stay, in the old coordinates
-        now = Embedding(self._kernel, self._stream.points)
-        self._factor, self._pivots = GrowingCholesky.of(now.factor), now.pivots.tolist()
+        now = NystromEmbedding(self._kernel, self._stream.points)
+        self._factor, self._pivots = GrowingCholesky(now.factor), now.pivots.tolist()
         self._step.move(self._factor.solve(older[:, now.pivots].T))
         if not self._carries:
             self._step.reset()

@@ -13,8 +13,8 @@ to the others and rows s_p, s_m of the two adds, with a = S_p' psi and c = S_m' 
     Phi_pm += s_p c' + a s_m' + k_tt s_p s_m',      Phi_pp += s_p a' + a s_p' + k_tt s_p s_p'.
 
 Landmarks are chosen from the absorbed points by online leverage, and a full set lets a tenth of
-them go (`atom_stream`): so s_m is a unit vector when the new point becomes a landmark, and columns
-of Phi_pm go with the landmarks that do. F = Phi_pm^+ Phi_pp (Phi_pm')^+ makes C_m F C_m' an
+them go (`landmark_stream`): so s_m is a unit vector when the new point becomes a landmark, and
+columns of Phi_pm go with the landmarks that do. F = Phi_pm^+ Phi_pp (Phi_pm')^+ makes C_m F C_m' an
 approximation of K; with Phi_pp ~ V_k diag(sig) V_k' of rank k,
 
     z(x) = Q' k_landmarks(x),      Q = Phi_pm^+ V_k diag(sig)^1/2           [ZL19, Section 1].
@@ -42,9 +42,9 @@ from typing import Literal
 
 import numpy as np
 
-from graphsqueak.kernel.embedding import Embedding
+from graphsqueak.kernel.embedding import NystromEmbedding
 from graphsqueak.kernel.kernels import Kernel
-from graphsqueak.kernel.samplers.atom_stream import AtomStream
+from graphsqueak.kernel.samplers.landmark_stream import LandmarkStream
 from graphsqueak.online.gradient import FEATURE_BLOCK, GradientLearner, gradient_rounds
 from graphsqueak.online.losses import loss_slope
 from graphsqueak.randomness import RandomState
@@ -117,15 +117,15 @@ class SkeGD(GradientLearner):
         self._rng = np.random.default_rng(self.random_state)
         self._sketch, self._since = None, 0
         n_landmarks = self._sizes()[1]
-        self._chooser = AtomStream(
+        self._chooser = LandmarkStream(
             ridge=0.0,
             n_copies=_COINS,
             epsilon=0.5,
             form="paper",
             seed=int(self._rng.integers(2**63)),
-            ceiling=n_landmarks,
-            after=max(9 * n_landmarks // 10, 1),
-            grows=True,
+            max_landmarks=n_landmarks,
+            n_after=max(9 * n_landmarks // 10, 1),
+            ridge_grows=True,
         )
 
     def _sizes(self):
@@ -148,7 +148,7 @@ class SkeGD(GradientLearner):
 
     def _features_of(self, points):
         if self._sketch is None:
-            return Embedding(self._expansion.kernel, self._expansion.points)(points)
+            return NystromEmbedding(self._expansion.kernel, self._expansion.points)(points)
         return self._embed(points)
 
     def _learn(self, points, targets):

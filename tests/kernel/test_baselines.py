@@ -112,8 +112,8 @@ def test_removal_needs_the_effective_dimension_and_not_the_online_one():
 
 
 def test_a_fixed_size_and_bad_settings_are_refused():
-    with pytest.raises(InputError, match="n_components is not available here"):
-        StreamingExactRLS(n_components=3).fit(np.eye(4))
+    with pytest.raises(InputError, match="n_landmarks is not available here"):
+        StreamingExactRLS(n_landmarks=3).fit(np.eye(4))
     with pytest.raises(InputError, match="ridge"):
         StreamingExactRLS(ridge=0.0).fit(np.eye(4))
     flat = StreamingExactRLS(kernel="linear", n_copies=4, random_state=3).fit(np.zeros((9, 2)))
