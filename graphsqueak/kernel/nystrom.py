@@ -165,7 +165,7 @@ class LandmarkEstimator(KernelEstimator):
         return self._sums
 
     def _sum_more(self, X, y, *, is_first):
-        """Return sums over the features of all rows so far, of which X are the last ones."""
+        """Return sums over the features of all rows so far; X has the last ones."""
         embedding = self.embedding_
         if self.dictionary_ is not None:
             earlier = X[:0] if is_first else self._first_points

@@ -9,9 +9,9 @@ proposals is drawn by d, and each one is accepted with the probability that its 
 accepted ones before it, has of its d. Pivots have the same distribution as one at a time, and
 kernel values are evaluated in blocks.
 
-`draw_best_pivots` is for a matrix in memory. Of N_PROPOSALS proposals by d it takes the one that
-explains most, the largest sum_j R_ij^2 / R_ii. If D_i is the fraction of d of the points that
-explain at most as much as i, and D_i- the same without i, this is point i with probability
+`draw_best_pivots` is for a matrix in memory. It draws N_PROPOSALS proposals by d and takes the one
+that explains most, with the largest sum_j R_ij^2 / R_ii. If D_i is the fraction of d of the points
+that explain at most as much as i, and D_i- the same without i, this is point i with probability
 
     D_i^N - D_i-^N.
 

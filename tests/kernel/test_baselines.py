@@ -35,7 +35,7 @@ def listing(K, *, ridge, n_copies, removal, rng):
 
 
 @pytest.mark.parametrize("removal", [False, True])
-def test_atoms_and_weights_are_those_of_the_listing(removal):
+def test_landmarks_and_weights_are_those_of_the_listing(removal):
     X = clusters(70)
     settings = {"ridge": 0.7, "n_copies": 6, "removal": removal}
     d = StreamingExactRLS(kernel_params=PARAMS, random_state=5, **settings).fit(X)

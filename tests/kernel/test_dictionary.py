@@ -68,7 +68,7 @@ def test_no_part_of_the_shown_weights_is_lost(settings):
 
 
 def test_shown_weights_follow_those_of_their_node():
-    """Atoms that stand for four points each."""
+    """Landmarks that stand for four points each."""
     rule = MergeRule(as_kernel("linear"), 1.0, 0.5, n_copies=1, size=12)
     node = leaf(rule, np.eye(12), 0)._replace(prob=np.full(12, 0.25), is_exact=False)
     totals = np.array(
@@ -83,7 +83,7 @@ def test_shown_weights_follow_those_of_their_node():
 
 
 def test_a_ceiling_that_is_passed_keeps_the_total():
-    """Atoms that stay when others make room weigh more, by the inverse of their chance."""
+    """Landmarks that stay when others make room weigh more, by the inverse of their chance."""
     totals = np.array(
         [
             KORS(kernel="linear", n_landmarks=3, ridge=1e-6, form="paper", random_state=seed)
@@ -97,7 +97,7 @@ def test_a_ceiling_that_is_passed_keeps_the_total():
     assert abs(totals.mean() - 12) < error
 
 
-def test_a_merge_is_for_the_larger_ridge_and_shares_by_the_points_that_atoms_stand_for():
+def test_a_merge_is_for_the_larger_ridge_and_shares_by_the_points_that_landmarks_stand_for():
     rule = MergeRule(as_kernel("rbf"), 0.5, 0.5, n_copies=1, size=8, uniform_share=0.4)
     X = clusters(20)
     light = leaf(rule, X[:10], 0)._replace(ridge=0.5, is_exact=False)

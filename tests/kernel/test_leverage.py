@@ -155,7 +155,7 @@ def test_an_exact_dictionary_needs_no_allowance():
         np.testing.assert_allclose(exact, reference.kernel_leverage(K, 1.5))
 
 
-def test_without_atoms_a_score_is_what_a_single_point_would_have_at_most():
+def test_without_landmarks_a_score_is_what_a_single_point_would_have_at_most():
     K = random_psd(6, 3, seed=99_175)
     kernel, points = bind("precomputed", None, K)
     empty = estimate_leverage(kernel, points, points[:0], np.zeros(0), ridge=2.0)

@@ -202,8 +202,8 @@ def test_components_of_a_stream_are_close_to_those_of_two_passes():
     assert np.all(pca.eigenvalues_ >= 0.97 * exact)
 
 
-def test_late_atoms_know_about_early_points():
-    """One pass of KORS is nearly as good as summing again over all rows for the same atoms."""
+def test_late_landmarks_know_about_early_points():
+    """One pass of KORS is nearly as good as summing again over all rows for the same landmarks."""
     rng = np.random.default_rng(60_107)
     X = rng.normal(size=(1500, 4))
     y = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2]

@@ -45,7 +45,7 @@ def test_probabilities_never_rise_and_copies_never_come_back():
 
 
 def replay(X, parts, **settings):
-    """The atoms (rows, p, q) of one merge of the reference, those without copies left out."""
+    """The landmarks (rows, p, q) of one merge of the reference, those without copies left out."""
     rows = np.concatenate([part[0] for part in parts])
     p, q = reference.squeak_merge([(X[part[0]], *part[1:]) for part in parts], **settings)
     return rows[q > 0], p[q > 0], q[q > 0]
@@ -289,11 +289,11 @@ def test_a_kernel_matrix_cannot_be_continued_or_merged():
         one.merge(one)
 
 
-def test_a_uniform_share_gives_crowds_their_atoms_and_loses_no_outlier():
-    """950 points in a crowd, 50 far from all: leverage alone leaves the crowd an atom or two.
+def test_a_uniform_share_gives_crowds_their_landmarks_and_loses_no_outlier():
+    """950 points in a crowd, 50 far from all: leverage alone gives the crowd a landmark or two.
 
-    With a share s of the atoms drawn alike, the crowd gets about s of them times its share of the
-    points; weights stay unbiased, so that their sum is the number of points.
+    If a fraction s of the landmarks is sampled uniformly, the crowd gets about s of them times its
+    fraction of the points. Weights stay unbiased, so that their sum is the number of points.
     """
     rng = np.random.default_rng(64_077)
     X = np.concatenate([0.01 * rng.normal(size=(950, 1)), 10.0 * (1 + np.arange(50)[:, None])])

@@ -216,7 +216,7 @@ def test_part_of_a_copy_is_refused_and_a_fraction_of_a_coin_is_not(learner):
     """A binomial of half a copy is no number; all weights came out as NaN."""
     X, y = problem(200)
     for n_copies in (0.5, 2.5):
-        with pytest.raises(InputError, match=f"n_copies={n_copies} is no whole number"):
+        with pytest.raises(InputError, match=f"n_copies={n_copies} is not a whole number"):
             learner(n_copies=n_copies, random_state=1).fit(X, y)
     kept = learner(n_copies=0.5, form="paper", random_state=1).fit(X, y)
     assert np.all(np.isfinite(kept._stream.sampler.weights))

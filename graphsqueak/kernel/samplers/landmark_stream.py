@@ -34,10 +34,11 @@ References
          adaptive sketching. ICML 2017.
 """
 
+import math
 from typing import Literal, NamedTuple
 
 import numpy as np
-from scipy.special import bdtr
+from scipy.special import bdtr, bdtrik
 
 from graphsqueak.errors import InputError, Parameter
 from graphsqueak.kernel.cholesky import GrowingCholesky, cholesky
@@ -123,10 +124,10 @@ class OnlineSampler:
         `uniform` in (0, 1) is the random number of the draw, which the caller provides.
         """
         v = self.project(row[:, None])
-        a = self.residual_ratio(v, np.array([diagonal]))
-        if not self.is_kept(a, np.array([uniform]))[0]:
+        a = self.residual_ratio(v, np.array([diagonal]))[0]
+        if a <= self.threshold(np.array([uniform]))[0]:
             return 0.0
-        weight = self.weight(a[0], uniform)
+        weight = self.weight(a, uniform)
         self.insert(v[:, 0], weight, diagonal)
         return weight
 
@@ -138,22 +139,30 @@ class OnlineSampler:
         """Return a of every point."""
         return np.maximum(diagonal - np.einsum("ij,ij->j", v, v), 0.0) / self.ridge
 
-    def is_kept(self, a: np.ndarray, uniform: np.ndarray) -> np.ndarray:
-        """Return whether the draws keep points with residual ratios a."""
-        p = self._prob(a)
-        drop_prob = (1 - p) ** self.n_copies if self.form == "thesis" else 1 - p
-        return uniform > drop_prob
+    def threshold(self, uniform: np.ndarray) -> np.ndarray:
+        """Return the residual ratios above which points with these random numbers are kept."""
+        if self.form == "thesis":
+            # There is a copy if u > (1 - p)^n_copies, p = (1 - e) tau~.
+            tau = -np.expm1(np.log(uniform) / self.n_copies) / (1 - self.epsilon)
+        else:
+            # u > 1 - p, p = n_copies (1 + e) tau~.
+            tau = (1 - uniform) / (self.n_copies * (1 + self.epsilon))
+        # a = tau~ / (1 - tau~), where tau~ < 1.
+        return np.where(tau < 1, tau / np.abs(1 - tau), np.inf)
 
     def weight(self, a: float, uniform: float) -> float:
         """Return the weight of a point that is kept."""
-        p = self._prob(a)
+        tau = a / (1 + a)
         if self.form == "paper":
-            return float(1 / p)
+            return float(1 / min(self.n_copies * (1 + self.epsilon) * tau, 1.0))
+        p = (1 - self.epsilon) * tau
         # The inverse of the binomial distribution function: the least q with P(copies <= q) >= u.
+        copies = math.ceil(bdtrik(uniform, self.n_copies, p))
+        # Rounding may have made it one too large.
+        if bdtr(copies - 1, self.n_copies, p) >= uniform:
+            copies -= 1
         # A point that is kept has a copy, whatever the rounding of P(copies <= 0).
-        distribution = bdtr(np.arange(self.n_copies), self.n_copies, p)
-        copies = max(np.searchsorted(distribution, uniform), 1)
-        return float(copies / (self.n_copies * p))
+        return float(max(copies, 1) / (self.n_copies * p))
 
     def insert(self, v: np.ndarray, weight: float, diagonal: float) -> tuple[np.ndarray, float]:
         """Insert a landmark; return the new row of L, (r', d)."""
@@ -168,12 +177,6 @@ class OnlineSampler:
         self.ridge = ridge
         self._weights = weights.tolist()
         self.factor = GrowingCholesky(cholesky(weighted_gram(gram, weights), ridge))
-
-    def _prob(self, a):
-        tau = a / (1 + a)
-        if self.form == "thesis":
-            return (1 - self.epsilon) * tau
-        return np.minimum(self.n_copies * (1 + self.epsilon) * tau, 1.0)
 
 
 class Subsample(NamedTuple):
@@ -364,31 +367,38 @@ class _Block:
         if stream.is_closed:
             return
         uniform = uniforms(stream.seed, stream.n_seen, stream.n_seen + n)
+        threshold = sampler.threshold(uniform)
         m = len(stream)
         # Row j: the part of every point of the block that landmark j explains.
         v = np.empty((m + n, n))
         v[:m] = sampler.project(self.values[:m])
         a = sampler.residual_ratio(v[:m], self.diagonal)
-        # Residual ratios only decrease, so that no other points can be kept.
-        candidates = np.flatnonzero(sampler.is_kept(a, uniform))
-        rows = self._kernel(self.points[candidates], self.points)
-        for i, row in zip(candidates, rows, strict=True):
-            if not sampler.is_kept(a[i], uniform[i]):
-                continue
+        start = 0
+        row_of_candidate = {}
+        while not stream.is_closed:
+            candidates = start + np.flatnonzero(a[start:] > threshold[start:])
+            if not candidates.size:
+                return
+            i = int(candidates[0])
+            if i not in row_of_candidate:
+                # Rows of kernel values are computed together. Residual ratios only decrease, so
+                # that all points that are kept are among these candidates.
+                ahead = candidates[: m + 1]
+                rows = self._kernel(self.points[ahead], self.points)
+                row_of_candidate = dict(zip(ahead.tolist(), rows, strict=True))
+            row = row_of_candidate[i]
             weight = sampler.weight(a[i], uniform[i])
             factor_row, pivot = sampler.insert(v[:m, i], weight, self.diagonal[i])
-            rest = slice(i + 1, n)
-            self.values[m, rest] = row[rest]
-            v[m, rest] = (np.sqrt(weight) * row[rest] - factor_row @ v[:m, rest]) / pivot
-            a[rest] = np.maximum(a[rest] - v[m, rest] ** 2 / sampler.ridge, 0.0)
-            stream.add(self.points[i], stream.n_seen + int(i))
-            yield m, int(i)
+            start = i + 1
+            self.values[m, start:] = row[start:]
+            v[m, start:] = (np.sqrt(weight) * row[start:] - factor_row @ v[:m, start:]) / pivot
+            a[start:] = np.maximum(a[start:] - v[m, start:] ** 2 / sampler.ridge, 0.0)
+            stream.add(self.points[i], stream.n_seen + i)
+            yield m, i
             m += 1
             if stream.is_overfull:
-                self.n_used = int(i) + 1
+                self.n_used = start
                 self.subsample = stream.subsample(self._kernel)
-                return
-            if stream.is_closed:
                 return
 
 
