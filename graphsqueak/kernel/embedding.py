@@ -82,7 +82,13 @@ class NystromEmbedding:
     ) -> None:
         self.kernel = kernel
         self.landmarks = landmarks
-        self._gram = kernel(landmarks, landmarks) if gram is None else gram
+        if gram is None:
+            if kernel is None:
+                raise InputError(
+                    "an embedding needs a kernel or the kernel matrix of its landmarks"
+                )
+            gram = kernel(landmarks, landmarks)
+        self._gram = gram
         # Below a residual of 1e-12 of the largest diagonal entry, a landmark depends on the others:
         # the entries of L are the square roots, with six correct digits.
         tolerance = 1e-12 * np.max(np.diagonal(self._gram), initial=0.0)

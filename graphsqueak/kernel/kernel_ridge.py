@@ -108,12 +108,13 @@ class KernelRidge(RegressorMixin, KernelEstimator):
         multiply = kernel_product(kernel, points)
         n_points = len(points)
         shifted = LinearOperator((n_points, n_points), matvec=lambda v: multiply(v) + alpha * v)
+        # All targets share K and the preconditioner.
         preconditioner = self._preconditioner(kernel, points, alpha)
         columns = targets.reshape(n_points, -1).astype(np.float64)
         coefficients = np.empty(columns.shape)
         self.n_iter_ = 0
         for j, column in enumerate(columns.T):
-            iterates = []
+            iterates: list[None] = []
             coefficients[:, j], info = cg(
                 shifted,
                 column,
@@ -150,6 +151,7 @@ class KernelRidge(RegressorMixin, KernelEstimator):
         if self._fitted is None:
             return rows @ self.dual_coef_
         kernel, points = self._fitted
+        # In blocks of rows: the matrix of all rows and points may be too large.
         predicted = np.empty((len(rows), *self.dual_coef_.shape[1:]))
         for part in row_chunks(len(rows), len(points)):
             predicted[part] = kernel(rows[part], points) @ self.dual_coef_

@@ -136,6 +136,7 @@ class NystromPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LandmarkEsti
         self.mean_ = np.zeros_like(sums.total)
         if self.center:
             self.mean_ = sums.total / sums.n_points
+        # The sum of (z - mean)(z - mean)'.
         gram = sums.gram - sums.n_points * np.outer(self.mean_, self.mean_)
         eigenvalues, V = np.linalg.eigh(gram)
         k = len(gram)

@@ -239,7 +239,7 @@ def kernel_factor(kernel: Kernel, points: np.ndarray, *, rest: float) -> np.ndar
     tolerance = rest / (2 * len(points))
     while state.residual.sum() > rest:
         prob = state.residual / state.residual.sum()
-        size = min(BLOCK_SIZE, np.count_nonzero(prob))
+        size = min(BLOCK_SIZE, int(np.count_nonzero(prob)))
         block = rng.choice(len(points), size=size, replace=False, p=prob)
         state.add_block(block, tolerance=tolerance)
     return state.factor

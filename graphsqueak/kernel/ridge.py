@@ -141,6 +141,7 @@ class NystromRidge(RegressorMixin, LandmarkEstimator):
 
     def _check_pair(self, X, y, *, reset):
         check_real("alpha", self.alpha, above=0.0)
+        # One column per target, as sums are matrices.
         X, y = validate_data(
             self, X, y, dtype=np.float64, reset=reset, multi_output=True, y_numeric=True
         )

@@ -95,6 +95,7 @@ class KORS(StreamDictionary):
 
     def _begin(self, kernel, points):
         check_choice("form", self.form, ("thesis", "paper"))
+        # The form of the paper over-estimates the scores instead.
         factor = rho(self.epsilon) if self.form == "thesis" else 1.0
         self.n_copies_ = self._count_copies(self._horizon, rho=factor, theory=kors_copies)
         is_auto = isinstance(self.ridge, str)
@@ -112,6 +113,7 @@ class KORS(StreamDictionary):
 
     def _update(self, kernel, points):
         self._kernel = kernel
+        # Other users of a stream work on each insertion; here the landmarks are enough.
         for block in self._stream.blocks(kernel, points):
             for _ in block.insertions():
                 pass

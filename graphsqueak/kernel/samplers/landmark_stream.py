@@ -123,6 +123,7 @@ class OnlineSampler:
 
         `uniform` in (0, 1) is the random number of the draw, which the caller provides.
         """
+        # [C17, Algorithm 8], [CLV17c, Algorithm 2].
         v = self.project(row[:, None])
         a = self.residual_ratio(v, np.array([diagonal]))[0]
         if a <= self.threshold(np.array([uniform]))[0]:
@@ -370,6 +371,7 @@ class _Block:
         threshold = sampler.threshold(uniform)
         m = len(stream)
         # Row j: the part of every point of the block that landmark j explains.
+        # Rows for insertions are added below.
         v = np.empty((m + n, n))
         v[:m] = sampler.project(self.values[:m])
         a = sampler.residual_ratio(v[:m], self.diagonal)

@@ -73,7 +73,7 @@ PIVOT_FRACTION = 0.03
 
 
 # Landmarks stored for each one that `select_landmarks` returns. Trace that is left by `SQUEAK` on
-# four data sets: 16 % more if halved, 3 % less if doubled, for 4 times the time of a merge.
+# four data sets: 16 % more if halved, 3 % less if doubled.
 STORED_PER_LANDMARK = 2
 
 
@@ -106,11 +106,6 @@ class Node(NamedTuple):
     copies: np.ndarray
     ridge: float
     is_exact: bool
-
-    def select(self, index: np.ndarray) -> "Node":
-        """Return some of the landmarks, as an inexact node."""
-        columns = (column[index] for column in self[:4])
-        return Node(*columns, self.ridge, is_exact=False)
 
 
 class MergeRule(NamedTuple):
@@ -167,9 +162,11 @@ def leaf(rule: MergeRule, points: np.ndarray, first_row: int) -> Node:
 
 def union(nodes: Sequence[Node]) -> Node:
     """Return the landmarks of all nodes as one node, for the largest of their ridges."""
-    columns = map(np.concatenate, zip(*(node[:4] for node in nodes), strict=True))
     return Node(
-        *columns,
+        rows=np.concatenate([node.rows for node in nodes]),
+        points=np.concatenate([node.points for node in nodes]),
+        prob=np.concatenate([node.prob for node in nodes]),
+        copies=np.concatenate([node.copies for node in nodes]),
         ridge=max(node.ridge for node in nodes),
         is_exact=all(node.is_exact for node in nodes),
     )
@@ -185,18 +182,20 @@ def merge_nodes(rule: MergeRule, nodes: Sequence[Node], *, rng: np.random.Genera
     >>> float(rule.weights(node).sum()), node.prob.round(3)
     (8.0, array([0.375, 0.375, 0.375]))
     """
+    # EXPAND.
     merged = union(nodes)
     if rule.size is not None and merged.rows.size <= rule.size:
         return merged
     gram = rule.kernel(merged.points, merged.points)
     score, ridge = score_landmarks(rule, nodes, gram, rule.size)
+    # SHRINK.
     sample = Sample(np.arange(merged.rows.size), merged.prob, merged.copies)
     if rule.size is None:
         kept = shrink(sample, score, rng=rng)
     else:
         kept = shrink_to_size(sample, score, rule.size, rng=rng, similarity=cosines(gram))
-    node = merged.select(kept.index)
-    return node._replace(prob=kept.prob, copies=kept.copies, ridge=ridge)
+    i = kept.index
+    return Node(merged.rows[i], merged.points[i], kept.prob, kept.copies, ridge, is_exact=False)
 
 
 def merge_with_seed(nodes: Sequence[Node], seed: int, *, rule: MergeRule) -> Node:
@@ -262,6 +261,7 @@ def select_landmarks(
     score, ridge = score_landmarks(rule, nodes, gram, size)
     scaled = weighted_gram(gram, weights)
 
+    # The scores of the points that landmarks stand for add up, weight by weight.
     keep_prob = inclusion_probabilities(score * weights, size - size // 2)
     sampled = local_pivotal_sample(keep_prob, _explained_fractions(scaled, ridge), rng=rng)
     floor = max(rule.uniform_share, FLOOR)

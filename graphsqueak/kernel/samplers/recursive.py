@@ -78,6 +78,7 @@ class RecursiveRLS(BatchDictionary):
         return None if isinstance(self.ridge, str) else float(self.ridge)
 
     def _draw(self, kernel, points, rng):
+        # Down the recursion: each level has half of the points of the one before.
         halves = [np.arange(len(points))]
         while halves[-1].size > self._small_size(len(halves)):
             halves.append(halves[-1][rng.random(halves[-1].size) < 0.5])
@@ -85,6 +86,7 @@ class RecursiveRLS(BatchDictionary):
         weights = np.ones(rows.size)
         self.n_copies_ = None
         ridge = self._level_ridge(kernel, points[rows], weights)
+        # Up again: each level is scored with the dictionary of its half.
         while halves:
             level = halves.pop()
             bound = estimate_leverage(
