@@ -1,11 +1,11 @@
-"""Kernel dictionaries: how close to K at how many atoms, and how fast.
+"""Kernel dictionaries: how close to K at how many landmarks, and how fast.
 
     python benchmarks/bench_kernel.py [--quick] [--json]
 
 *kernel matrix*: |K - K~| / |K| (spectral norm) and trace(K - K~) / trace(K) of the unregularized
 Nystrom approximation, for every sampler at equal m, the median over seeds, and over that of
 randomly pivoted Cholesky from all points. `RPCholesky` itself is run with other seeds, which shows
-the noise; `UniformDictionary` has the atoms of scikit-learn's `Nystroem`.
+the noise; `UniformDictionary` has the landmarks of scikit-learn's `Nystroem`.
 *regression*: mean squared test error (the variance of y is 1) of one pass of `NystromRidge`, beside
 `Nystroem` and ridge regression at equal m, and the noise: the standard error of the difference,
 over test points and over seeds.
@@ -102,7 +102,7 @@ def _median_errors(sampler, m, X, K, params, seeds):
     errors = []
     for seed in seeds:
         settings = {"kernel_params": params, "random_state": SEED + seed}
-        d = sampler(n_components=m, ridge="auto", **settings).fit(X)
+        d = sampler(n_landmarks=m, ridge="auto", **settings).fit(X)
         errors.append(_errors(K, _features(K, d.indices_)))
     return np.median(errors, axis=0)
 
@@ -145,21 +145,21 @@ def regression(quick):
             of_points = gap.mean(axis=0).var() / gap.shape[1]
             of_seeds = gap.mean(axis=1).var() / gap.shape[0]
             noise = float(np.sqrt(of_points + of_seeds))
-            row = {"data": name, "sampling": sampling, "atoms": used, "error": float(mine)}
+            row = {"data": name, "sampling": sampling, "landmarks": used, "error": float(mine)}
             rows.append(row | {"nystroem": float(theirs), "noise": noise})
     return rows
 
 
 def _one_pass(sampling, X, y, params, seed, m=100):
     settings = {"kernel_params": params, "random_state": SEED + seed}
-    model = NystromRidge(alpha=0.1, n_components=m, sampling=sampling, **settings)
+    model = NystromRidge(alpha=0.1, n_landmarks=m, sampling=sampling, **settings)
     for start in range(0, len(X), 200):
         model.partial_fit(X[start : start + 200], y[start : start + 200])
     return model, len(model.landmarks_)
 
 
 def steps(quick):
-    """Seconds per point once the dictionary has m atoms, each point by itself and in blocks."""
+    """Seconds per point once the dictionary has m landmarks, each point by itself and in blocks."""
     rows, times = [], {}
     rng = np.random.default_rng(SEED)
     sizes = (100, 200, 400) if quick else (200, 400, 800, 1600)
@@ -176,9 +176,9 @@ def steps(quick):
 
 def _step_times(m, rng):
     X = rng.normal(size=(m + 512, 10))
-    kors = KORS(kernel_params={"gamma": 0.05}, ridge=1e-6, n_copies=10**6, n_components=m)
+    kors = KORS(kernel_params={"gamma": 0.05}, ridge=1e-6, n_copies=10**6, n_landmarks=m)
     kors.fit(X[:m])
-    squeak = SQUEAK(kernel_params={"gamma": 0.05}, n_components=m, ridge=1e-3)
+    squeak = SQUEAK(kernel_params={"gamma": 0.05}, n_landmarks=m, ridge=1e-3)
     squeak.fit(X[: m + 64])
     many = rng.normal(size=(4 * m, 10))
     return {
@@ -210,7 +210,7 @@ def blocks(quick):
     rows, seconds = [], []
     X = np.random.default_rng(SEED).normal(size=(1500 if quick else 5000, 10))
     for batch_size in (1, None):
-        spent, accuracy, atoms = [], [], []
+        spent, accuracy, landmarks = [], [], []
         for seed in range(2 if quick else 3):
             began = time.perf_counter()
             d = SQUEAK(
@@ -220,12 +220,12 @@ def blocks(quick):
                 batch_size=batch_size,
                 random_state=seed,
             ).fit(X)
-            atoms.append(len(d.indices_))
+            landmarks.append(len(d.indices_))
             spent.append(time.perf_counter() - began)
             accuracy.append(d.accuracy(X))
         seconds.append(min(spent))
         row = {"batch_size": batch_size or "half of m", "seconds": seconds[-1]}
-        row |= {"atoms": float(np.median(atoms)), "epsilon": float(np.median(accuracy))}
+        row |= {"landmarks": float(np.median(landmarks)), "epsilon": float(np.median(accuracy))}
         rows.append(row)
     rows.append({"speed_up": seconds[0] / seconds[1]})
     return rows
@@ -242,7 +242,7 @@ def long(quick):
     for n_copies in (1, 8):
         began = time.perf_counter()
         d = KORS(ridge=46.0 * n / 100_000, n_copies=n_copies, random_state=SEED, **settings).fit(X)
-        row = {"points": n, "d_eff": d_eff, "n_copies": n_copies, "atoms": len(d.indices_)}
+        row = {"points": n, "d_eff": d_eff, "n_copies": n_copies, "landmarks": len(d.indices_)}
         rows.append(row | {"seconds": time.perf_counter() - began})
     return rows
 

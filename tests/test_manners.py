@@ -42,7 +42,7 @@ def made(package, name):
         what = (POINTS,) if name == "NeighborMeans" else (GRAPH, y)
         return kind(**seeded), what, _graph_answers
     if package is kernel:
-        few = {"n_components": 10} if name == "RPCholesky" else {}  # which has no default
+        few = {"n_landmarks": 10} if name == "RPCholesky" else {}  # which has no default
         return kind(**few, **seeded), (POINTS, TRUTH.astype(float)), _kernel_answers
     return kind(**seeded), (POINTS, 2.0 * TRUTH - 1), lambda fitted: fitted.predict(POINTS)
 

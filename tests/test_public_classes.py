@@ -193,7 +193,7 @@ def kernel_estimators(folder):
         kernel.TwoStepRLS,
         kernel.UniformDictionary,
     ):
-        sampler = cls(n_components=8, ridge=0.5, random_state=3)
+        sampler = cls(n_landmarks=8, ridge=0.5, random_state=3)
         yield sampler
         yield clone(sampler).fit(points())
     oracle = kernel.StreamingExactRLS(n_copies=5, ridge=0.5, random_state=3)

@@ -21,7 +21,7 @@ def dictionary(
     points: Annotated[
         str, typer.Argument(metavar="POINTS", help="Points: .csv, .tsv, .parquet, .npy or .npz.")
     ],
-    n_components: Annotated[
+    n_landmarks: Annotated[
         int, typer.Option("-m", "--n-landmarks", metavar="N", help="Number of points to select.")
     ],
     out: Annotated[
@@ -91,7 +91,7 @@ def dictionary(
     sampler = samplers[method](
         kernel_params={"gamma": gamma},
         ridge="auto",
-        n_components=n_components,
+        n_landmarks=n_landmarks,
         random_state=random_state,
     )
     sampler.fit(rows[train])

@@ -150,8 +150,9 @@ def learn(
     elif not printing.quiet:
         loss = "error rate" if run.task == "classification" else "mean squared error"
         print_summary(
-            f"{loss} {run.loss:.4g} over {run.n_rows:,} rows (the best constant: {run.constant_loss:.4g}), "
-            f"{run.n_support} rows kept, {run.seconds:.1f} s" + (f", in {out}" if out else ""),
+            f"{loss} {run.loss:.4g} over {run.n_rows:,} rows (the best constant: "
+            f"{run.constant_loss:.4g}), {run.n_support} rows kept, {run.seconds:.1f} s"
+            + (f", in {out}" if out else ""),
             out,
         )
 

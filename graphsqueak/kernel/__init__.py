@@ -1,4 +1,4 @@
-"""Kernel dictionaries: leverage scores, samplers in one pass or many, Nystrom, regression, PCA."""
+"""Kernel dictionaries: leverage scores, samplers, Nystrom features, regression, components."""
 
 from graphsqueak._lazy import lazy_names
 
@@ -7,20 +7,20 @@ __all__, __getattr__, __dir__ = lazy_names(
     {
         "BLESS": "samplers.bless",
         "Bound": "bounds",
-        "ExactRLS": "samplers.batch",
+        "ExactRLS": "samplers.baselines",
         "KORS": "samplers.kors",
         "KernelRidge": "kernel_ridge",
         "ManyStepRLS": "samplers.batch",
         "NystromPCA": "pca",
         "NystromRidge": "ridge",
         "NystromTransformer": "nystrom",
-        "OnlineSampler": "samplers.atom_stream",
+        "OnlineSampler": "samplers.landmark_stream",
         "RPCholesky": "samplers.rp_cholesky",
         "RecursiveRLS": "samplers.recursive",
         "SQUEAK": "samplers.squeak",
-        "StreamingExactRLS": "samplers.oracle",
+        "StreamingExactRLS": "samplers.baselines",
         "TwoStepRLS": "samplers.batch",
-        "UniformDictionary": "samplers.batch",
+        "UniformDictionary": "samplers.baselines",
         "as_kernel": "kernels",
         "effective_dimension": "leverage",
         "estimate_leverage": "leverage",

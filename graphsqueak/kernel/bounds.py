@@ -1,4 +1,4 @@
-"""What regression on a dictionary is proved to cost, as numbers with their conditions.
+"""Bounds of the risk of regression on a dictionary, as numbers with their conditions.
 
 For an (e, g)-accurate dictionary and ridge regression with the ridge a, in a fixed design, the risk
 is at most
@@ -29,9 +29,10 @@ __all__ = ["Bound", "RidgeRate", "ridge_rate", "ridge_risk"]
 
 
 class Bound(NamedTuple):
-    """A number that is not exceeded: `value`, infinite where a condition fails.
+    """An upper bound with its conditions.
 
-    `failed` names the conditions that do, `assumed` what nobody can check from the arguments.
+    `value` is infinite if a condition fails. `failed` has the conditions that fail, and `assumed`
+    the ones that cannot be checked from the arguments.
 
     >>> print(ridge_risk(0.5, ridge=1.0, alpha=0.5))
     at most 9, assuming an (epsilon, ridge)-accurate dictionary and a fixed design
@@ -50,7 +51,7 @@ class Bound(NamedTuple):
 
 
 class RidgeRate(NamedTuple):
-    """`alpha` to regress with, a bound on the dimension there, and the order of the excess."""
+    """A ridge `alpha`, a bound of the dimension at this ridge, and the order of the excess risk."""
 
     alpha: float
     dimension: float
@@ -58,23 +59,25 @@ class RidgeRate(NamedTuple):
 
 
 def ridge_risk(epsilon: float, *, ridge: float, alpha: float, regularized: bool = False) -> Bound:
-    """How many times the risk of exact ridge regression that on a dictionary may have.
+    """Bound the risk of ridge regression on a dictionary, relative to that on all points.
+
+    Use it to see whether a dictionary is accurate enough for a regression.
 
     Parameters
     ----------
     epsilon : float
-        Accuracy of the dictionary, promised or measured (`accuracy`).
+        Accuracy of the dictionary, asked for or measured (`accuracy`).
     ridge : float
-        Its gamma.
+        Ridge gamma of the dictionary.
     alpha : float
-        Of the regression (`NystromRidge`).
+        Ridge of the regression (`NystromRidge`).
     regularized : bool
-        Whether K~ is the regularized form.
+        Whether the regression uses the regularized form of K~.
 
     Returns
     -------
     Bound
-        [C17, Corollary 4.4] as corrected in docs/errata.md.
+        Factor of [C17, Corollary 4.4], as corrected in docs/errata.md.
 
     Examples
     --------
@@ -86,29 +89,29 @@ def ridge_risk(epsilon: float, *, ridge: float, alpha: float, regularized: bool 
     check_real("epsilon", epsilon, least=0.0)
     check_real("ridge", ridge, above=0.0)
     check_real("alpha", alpha, above=0.0)
-    failed = () if epsilon < 1 else (f"epsilon={epsilon} is not below 1",)
     assumed = ("an (epsilon, ridge)-accurate dictionary", "a fixed design")
-    if failed:
-        return Bound(math.inf, failed, assumed)
+    if epsilon >= 1:
+        return Bound(math.inf, (f"epsilon={epsilon} is not below 1",), assumed)
+    # |K - K~| at most.
     distance = (1.0 if regularized else epsilon) * ridge / (1 - epsilon)
-    return Bound((1 + distance / alpha) ** 2, failed, assumed)
+    return Bound((1 + distance / alpha) ** 2, (), assumed)
 
 
 def ridge_rate(n_points: int, *, decay: float) -> RidgeRate:
-    """The ridge for n points of a kernel whose eigenvalues decay like i^-decay, and what it gives.
+    """Return the ridge that balances bias and variance for eigenvalues that decay like i^-decay.
 
     Parameters
     ----------
     n_points : int
         n, points drawn from one distribution.
     decay : float
-        q >= 1; 1 is every bounded kernel of trace 1.
+        q >= 1. Every bounded kernel of trace 1 has q = 1.
 
     Returns
     -------
     RidgeRate
         `alpha` is in the units of the eigenvalues of K, n times the lambda of [RCR15]. `excess` is
-        the excess risk up to a constant that depends on noise and target only.
+        the excess risk up to a constant that depends only on noise and target.
 
     Examples
     --------
@@ -116,7 +119,10 @@ def ridge_rate(n_points: int, *, decay: float) -> RidgeRate:
     >>> rate.alpha, rate.dimension, rate.excess
     (100.0, 100.0, 0.01)
     """
-    n, q = check_count("n_points", n_points), check_real("decay", decay, least=1.0)
+    n = check_count("n_points", n_points)
+    q = check_real("decay", decay, least=1.0)
     lam = n ** (-q / (1 + q))
-    constant = 1.0 if q == 1 else math.pi / q / math.sin(math.pi / q)  # of int dx / (1 + x^q)
+    # The integral of 1 / (1 + x^q), by which sum 1 / (1 + lam i^q) is bounded; infinite for q = 1,
+    # where the trace bounds it.
+    constant = 1.0 if q == 1 else math.pi / q / math.sin(math.pi / q)
     return RidgeRate(n * lam, constant * lam ** (-1 / q), lam)

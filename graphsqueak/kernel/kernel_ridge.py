@@ -1,13 +1,13 @@
-"""Full kernel ridge regression, (K + lam I) c = y, by conjugate gradients with a preconditioner.
+"""Kernel ridge regression on all points, by preconditioned conjugate gradients.
 
-No point is left out and no matrix of all pairs need exist: a step asks for the kernel values in
-blocks of rows, half of n^2 by symmetry, and keeps vectors only. How many steps it takes is a matter
-of the preconditioner. With F F' from randomly pivoted Cholesky (`pivots`), of rank m,
+The system (K + lam I) c = y is solved without the n x n matrix: a product with K evaluates kernel
+values in blocks of rows, half of n^2 by symmetry, and stores only vectors. The preconditioner is
+from randomly pivoted Cholesky (`pivots`), K about F F' of rank m:
 
-    (F F' + lam I)^-1 = (I - F (F'F + lam I)^-1 F') / lam,
+    (F F' + lam I)^-1 = (I - F (F'F + lam I)^-1 F') / lam.
 
-which costs O(n m) a step after O(n m^2); once the rest, trace(K - F F'), is about lam, the number
-of steps is a constant [DEFTW23].
+It takes O(n m) per iteration after O(n m^2). If the rest, trace(K - F F'), is about lam, the number
+of iterations is a constant [DEFTW23].
 
 References
 ----------
@@ -23,29 +23,29 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import ArrayLike
 from scipy.sparse.linalg import LinearOperator, cg
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from graphsqueak.kernel.kernels import (
-    CHUNK_ENTRIES,
-    KernelLike,
-    KernelParams,
-    bind,
-    row_chunks,
-)
+from graphsqueak.kernel.kernels import CHUNK_ENTRIES, KernelEstimator, bind, row_chunks
 from graphsqueak.kernel.pivots import draw_pivots
 from graphsqueak.randomness import RandomState
 from graphsqueak.validation import check_choice, check_count, check_real
 
-__all__ = ["KernelRidge"]
+__all__ = ["KernelRidge", "kernel_product"]
 
-_HELD = 2**26  # entries of K that are kept in memory: 512 MiB; more are evaluated at every step
+# Up to this many entries (512 MiB), K is computed once and kept; otherwise at every iteration. The
+# solution is the same up to rounding.
+MAX_STORED_ENTRIES = 2**26
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class KernelRidge(RegressorMixin, BaseEstimator):
+class KernelRidge(RegressorMixin, KernelEstimator):
     """Kernel ridge regression on all points.
+
+    Use it for up to some ten thousand points, if the error matters more than the time. It needs
+    less memory and time than `sklearn.kernel_ridge.KernelRidge`, which factorizes the kernel
+    matrix. For more points or for streams, use `NystromRidge`.
 
     Parameters
     ----------
@@ -55,13 +55,13 @@ class KernelRidge(RegressorMixin, BaseEstimator):
         See `as_kernel`. With "precomputed", `fit` takes the kernel matrix and `predict` rows of
         kernel values to all training points.
     preconditioner : {"rp-cholesky"} or None
-        None: plain conjugate gradients, for comparison.
-    n_components : int, optional
-        m, the rank of the preconditioner; default: 10 n^1/2, at most 2000.
+        None: conjugate gradients without preconditioner, for comparison.
+    preconditioner_rank : int, optional
+        Rank m of the preconditioner. Default: 10 n^1/2, at most 2000.
     tol : float
-        |y - (K + lam I) c| / |y| at which to stop.
+        Largest |y - (K + lam I) c| / |y| of the solution.
     max_iter : int
-        Steps after which to stop all the same, with a warning.
+        Largest number of iterations; there is a warning if `tol` is not reached.
     random_state : int, numpy Generator or None
 
     Attributes
@@ -69,7 +69,7 @@ class KernelRidge(RegressorMixin, BaseEstimator):
     dual_coef_ : ndarray
         c.
     n_iter_ : int
-        Steps taken, the most over the targets.
+        Number of iterations, the largest of all targets.
 
     Examples
     --------
@@ -81,59 +81,61 @@ class KernelRidge(RegressorMixin, BaseEstimator):
     """
 
     alpha: float = 1.0
-    kernel: KernelLike = "rbf"
-    kernel_params: KernelParams = None
     preconditioner: Literal["rp-cholesky"] | None = "rp-cholesky"
-    n_components: int | None = None
+    preconditioner_rank: int | None = None
     tol: float = 1e-6
     max_iter: int = 500
     random_state: RandomState = None
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Solve for the weights of all rows of X.
+        """Solve for the coefficients of all rows of X.
 
         Parameters
         ----------
         X : array of shape (n, d)
             Points, or their kernel matrix.
-        y : array of shape (n,) or (n, targets)
+        y : array of shape (n,) or (n, n_targets)
         """
         alpha = check_real("alpha", self.alpha, above=0.0)
         tol = check_real("tol", self.tol, above=0.0, below=1.0)
-        steps = check_count("max_iter", self.max_iter)
+        max_iter = check_count("max_iter", self.max_iter)
         rows, targets = validate_data(
             self, X, y, dtype=np.float64, multi_output=True, y_numeric=True
         )
         kernel, points = bind(self.kernel, self.kernel_params, rows)
-        self._keep(kernel, points)
-        times = _product(kernel, points)
-        n = len(points)
-        whole = LinearOperator((n, n), matvec=lambda v: times(v) + alpha * v)
-        inverse = self._inverse(kernel, points, alpha)
-        columns, taken = targets.reshape(n, -1).astype(np.float64), []
-        weights = np.empty(columns.shape)
+        # Predictions with a kernel matrix need nothing of it.
+        self._fitted = None if self._is_precomputed() else (kernel, points)
+        multiply = kernel_product(kernel, points)
+        n_points = len(points)
+        shifted = LinearOperator((n_points, n_points), matvec=lambda v: multiply(v) + alpha * v)
+        # All targets share K and the preconditioner.
+        preconditioner = self._preconditioner(kernel, points, alpha)
+        columns = targets.reshape(n_points, -1).astype(np.float64)
+        coefficients = np.empty(columns.shape)
+        self.n_iter_ = 0
         for j, column in enumerate(columns.T):
-            count = [0]
-
-            def tick(_, count=count):
-                count[0] += 1
-
-            weights[:, j], stopped = cg(
-                whole, column, rtol=tol, maxiter=steps, M=inverse, callback=tick
+            iterates: list[None] = []
+            coefficients[:, j], info = cg(
+                shifted,
+                column,
+                rtol=tol,
+                maxiter=max_iter,
+                M=preconditioner,
+                callback=lambda _, iterates=iterates: iterates.append(None),
             )
-            taken.append(count[0])
-            if stopped:
+            self.n_iter_ = max(self.n_iter_, len(iterates))
+            if info:
                 warnings.warn(
-                    f"{steps} steps did not reach tol={tol:g}; raise n_components or max_iter",
+                    f"{max_iter} steps did not reach tol={tol:g}; raise preconditioner_rank or "
+                    "max_iter",
                     ConvergenceWarning,
                     stacklevel=2,
                 )
-        self.dual_coef_ = weights[:, 0] if targets.ndim == 1 else weights
-        self.n_iter_ = max(taken)
+        self.dual_coef_ = coefficients[:, 0] if targets.ndim == 1 else coefficients
         return self
 
     def predict(self, X: ArrayLike) -> np.ndarray:
-        """Predictions for the rows of X.
+        """Return predictions for the rows of X.
 
         Parameters
         ----------
@@ -142,68 +144,67 @@ class KernelRidge(RegressorMixin, BaseEstimator):
 
         Returns
         -------
-        ndarray of shape (n,) or (n, targets)
+        ndarray of shape (n,) or (n, n_targets)
         """
         check_is_fitted(self)
-        return self._values(validate_data(self, X, dtype=np.float64, reset=False))
-
-    def _keep(self, kernel, points):
-        """What predictions need; of a kernel matrix, nothing."""
-        self._kernel, self._points = (None, None) if self._precomputed() else (kernel, points)
-
-    def _values(self, rows):
-        if self._precomputed():
+        rows = validate_data(self, X, dtype=np.float64, reset=False)
+        if self._fitted is None:
             return rows @ self.dual_coef_
-        out = np.empty((len(rows), *self.dual_coef_.shape[1:]))
-        for part in row_chunks(len(rows), len(self._points)):
-            out[part] = self._kernel(rows[part], self._points) @ self.dual_coef_
-        return out
+        kernel, points = self._fitted
+        # In blocks of rows: the matrix of all rows and points may be too large.
+        predicted = np.empty((len(rows), *self.dual_coef_.shape[1:]))
+        for part in row_chunks(len(rows), len(points)):
+            predicted[part] = kernel(rows[part], points) @ self.dual_coef_
+        return predicted
 
-    def _precomputed(self):
-        return isinstance(self.kernel, str) and self.kernel == "precomputed"
-
-    def _inverse(self, kernel, points, alpha):
-        """v -> (F F' + lam I)^-1 v."""
+    def _preconditioner(self, kernel, points, alpha):
+        """Return the operator v -> (F F' + lam I)^-1 v."""
         if self.preconditioner is None:
             return None
         check_choice("preconditioner", self.preconditioner, ("rp-cholesky",))
-        n, m = len(points), self.n_components
-        m = min(int(10 * np.sqrt(n)), 2000) if m is None else check_count("n_components", m)
+        n_points = len(points)
+        rank = min(int(10 * np.sqrt(n_points)), 2000)
+        if self.preconditioner_rank is not None:
+            rank = check_count("preconditioner_rank", self.preconditioner_rank)
         rng = np.random.default_rng(self.random_state)
-        F = draw_pivots(kernel, points, min(m, n), rng=rng).factor
+        F = draw_pivots(kernel, points, rank, rng=rng).factor
         gram = F.T @ F
         gram[np.diag_indices_from(gram)] += alpha
         factor = scipy.linalg.cho_factor(gram, lower=True)
         return LinearOperator(
-            (n, n), matvec=lambda v: (v - F @ scipy.linalg.cho_solve(factor, F.T @ v)) / alpha
+            (n_points, n_points),
+            matvec=lambda v: (v - F @ scipy.linalg.cho_solve(factor, F.T @ v)) / alpha,
         )
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
-        tags.input_tags.pairwise = self._precomputed()
         return tags
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "dual_coef_")
 
 
-def _product(kernel, points, *, held=_HELD, entries=CHUNK_ENTRIES):
-    """v -> K v; K is made once if there is room for it, else at every call, in blocks of rows.
+def kernel_product(kernel, points, *, max_stored=MAX_STORED_ENTRIES, chunk_entries=CHUNK_ENTRIES):
+    """Return the function v -> K v, which computes K once or, if it is too large, in every call.
 
-    A block holds the values from its diagonal on, and stands for those below by symmetry.
+    >>> from graphsqueak.kernel.kernels import as_kernel
+    >>> times = kernel_product(as_kernel("linear"), np.array([[1.0], [2.0]]))
+    >>> times(np.array([1.0, 1.0]))
+    array([3., 6.])
     """
-    n = len(points)
-    if n * n <= held:
+    n_points = len(points)
+    if n_points**2 <= max_stored:
         K = kernel(points, points)
         return lambda v: K @ v
 
-    def times(v):
-        out = np.zeros(n)
-        for part in row_chunks(n, n, most_entries=entries):
+    def multiply(v):
+        product = np.zeros(n_points)
+        for part in row_chunks(n_points, n_points, most_entries=chunk_entries):
+            # Values right of the block on the diagonal stand for those below it, by symmetry.
             values = kernel(points[part], points[part.start :])
-            out[part] += values @ v[part.start :]
-            out[part.stop :] += v[part] @ values[:, part.stop - part.start :]
-        return out
+            product[part] += values @ v[part.start :]
+            product[part.stop :] += v[part] @ values[:, part.stop - part.start :]
+        return product
 
-    return times
+    return multiply

@@ -1,35 +1,38 @@
-"""Ridge leverage scores, how much each point matters to a kernel matrix: exact, and estimated.
+"""Ridge leverage scores, the importance of each point to a kernel matrix: exact and estimated.
 
-For a kernel matrix K with eigenvalues lam_j, eigenvectors U and a ridge g > 0,
+For a kernel matrix K with eigenvalues lam_j and eigenvectors U, and a ridge g > 0,
 
     tau_i(g) = [K (K + g I)^-1]_ii = sum_j lam_j / (lam_j + g) U_ij^2,     d_eff(g) = sum_i tau_i,
 
-[AM15], [C17, Definition 2.7]; [C17, Eq. 2.12] prints U_ij for its square. In a stream only earlier
-points are known: with s_t = (k_tt - k_t' (K_{t-1} + g I)^-1 k_t) / g,
+are the ridge leverage scores and the effective dimension [AM15], [C17, Definition 2.7]. [C17, Eq.
+2.12] prints U_ij instead of its square. In a stream only the earlier points are known. With
+s_t = (k_tt - k_t' (K_{t-1} + g I)^-1 k_t) / g, the online scores and dimension are
 
     tau_{t,t} = s_t / (1 + s_t),     d_onl(g) = sum_t tau_{t,t},
 
     d_eff <= d_onl <= logdet(I + K / g) <= d_eff (1 + log(1 + |K| / g)).
 
-All of it costs O(n^3) time and an n x n matrix. Samplers estimate the scores from a dictionary, a
-few points (atoms) x_i with weights s_i, W = diag(s). With g' >= g,
+All of these take O(n^3) time and an n x n matrix.
+
+Samplers estimate the scores from a dictionary, a few points (landmarks) x_i with weights s_i,
+W = diag(s). With a ridge g' >= g,
 
     raw(x) = (k(x, x) - k_I(x)' (K_II + g' W^-1)^-1 k_I(x)) / g',
 
-the variance of a Gaussian process with noise g' / s_i at atom i, over g' [C17, Eq. 3.2 to 3.5]. It
-costs O(m^2) a point after one Cholesky factorization. For an atom of the dictionary itself, with
-K_hat = W^1/2 K_II W^1/2, the form without cancellation is
+which is the variance of a Gaussian process with noise g' / s_i at landmark i, divided by g' [C17,
+Eq. 3.2 to 3.5]. It takes O(m^2) per point after one Cholesky factorization. For a landmark itself,
+with K_hat = W^1/2 K_II W^1/2, the form without cancellation is
 
     raw_i = (1 - g' [(K_hat + g' I)^-1]_ii) / s_i.
 
-Let e be the accuracy of the dictionary. When it is a union of dictionaries of which k are inexact,
-each (e, g)-accurate for its part (raw points are exact and do not count), take
+Let the dictionary be a union of dictionaries, k of them inexact, and each of these (e, g)-accurate
+for its part of the data. (Raw points with weight 1 are exact and do not count.) Then, with
 
-    g' = (1 + (k - 1) e) g,    under-estimate (1 - e) raw,    over-estimate (1 + (2k - 1) e) raw,
+    g' = (1 + (k - 1) e) g,
 
-and g' = g and raw itself for k = 0. Both are within a factor rho = (1 + (2k - 1) e) / (1 - e) of
-tau, on their side. [CLV17, Eq. 5] has 1 / g for 1 / g', and the thesis (1 + (k n - 1) e) for a
-k-way merge; see docs/errata.md.
+(1 - e) raw is a lower and (1 + (2 k - 1) e) raw an upper bound of tau. If k = 0, g' = g and raw is
+exact. Each bound is within a factor rho = (1 + (2 k - 1) e) / (1 - e) of tau. [CLV17, Eq. 5] has
+1 / g instead of 1 / g', and the thesis (1 + (k n - 1) e) for a k-way merge; see docs/errata.md.
 
 References
 ----------
@@ -47,30 +50,33 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import blas
+from scipy.optimize import brentq
 
 from graphsqueak.errors import InputError
 from graphsqueak.kernel.cholesky import cholesky, inverse_diagonal
-from graphsqueak.kernel.kernels import (
-    CHUNK_ENTRIES,
-    Kernel,
-    KernelLike,
-    KernelParams,
-    bind,
-    row_chunks,
-)
+from graphsqueak.kernel.kernels import Kernel, KernelLike, KernelParams, bind, row_chunks
 from graphsqueak.validation import check_real
 
 __all__ = [
-    "atom_leverage",
+    "auto_ridge",
     "effective_dimension",
     "estimate_leverage",
     "kernel_matrix",
+    "landmark_leverage",
     "leverage_scores",
+    "matrix_leverage",
     "merged_ridge",
     "online_effective_dimension",
     "online_leverage_scores",
     "rho",
+    "ridge_for_dimension",
+    "weighted_gram",
 ]
+
+# Landmarks per effective dimension, by which ridge="auto" is determined. More mean a larger ridge,
+# which ignores more of the outlying points. Trace that is left by `SQUEAK` and `KORS` on four data
+# sets: 1 % less if halved, 4 % more if doubled.
+LANDMARKS_PER_DIMENSION = 4
 
 
 def leverage_scores(
@@ -80,9 +86,10 @@ def leverage_scores(
     kernel_params: KernelParams = None,
     ridge: float | Sequence[float] = 1.0,
 ) -> np.ndarray:
-    """tau_i(ridge) of every row of X; for a sequence of ridges, one row of scores each.
+    """Return the exact ridge leverage score tau_i of every row of X, in O(n^3).
 
-    With L L' = K + g I, tau_i = 1 - g |L^-1 e_i|^2. Several ridges share one eigendecomposition.
+    A score is between 0 and 1: near 1 for a point that no others are similar to. Several ridges
+    share one eigendecomposition.
 
     Parameters
     ----------
@@ -91,11 +98,11 @@ def leverage_scores(
     kernel, kernel_params
         See `as_kernel`.
     ridge : float or sequence of float
-        g > 0.
+        g > 0, in the units of the eigenvalues of K.
 
     Returns
     -------
-    ndarray of shape (n,), or (ridges, n)
+    ndarray of shape (n,), or (n_ridges, n) for a sequence
 
     Examples
     --------
@@ -107,9 +114,9 @@ def leverage_scores(
     """
     K = kernel_matrix(X, kernel, kernel_params)
     if np.ndim(ridge) == 0:
-        g = check_real("ridge", ridge, above=0.0)
-        return np.clip(1 - g * inverse_diagonal(cholesky(K, g)), 0.0, 1.0)
+        return matrix_leverage(K, check_real("ridge", ridge, above=0.0))
     ridges = np.array([check_real("ridge", g, above=0.0) for g in np.atleast_1d(ridge)])
+    # Rounding may make a zero eigenvalue negative.
     eigenvalues, U = np.linalg.eigh(K)
     lam = np.maximum(eigenvalues, 0.0)
     return (lam / (lam + ridges[:, None])) @ (U**2).T
@@ -122,7 +129,10 @@ def effective_dimension(
     kernel_params: KernelParams = None,
     ridge: float = 1.0,
 ) -> float:
-    """d_eff(ridge), the sum of the leverage scores: at most the rank of K and trace(K) / ridge.
+    """Return d_eff(ridge), the sum of the exact leverage scores.
+
+    It is at most the rank of K, and at most trace(K) / ridge. A dictionary needs about
+    d_eff log(n) landmarks.
 
     Parameters
     ----------
@@ -152,9 +162,10 @@ def online_leverage_scores(
     kernel_params: KernelParams = None,
     ridge: float = 1.0,
 ) -> np.ndarray:
-    """tau_{t,t}(ridge): the score of each row among the rows up to it.
+    """Return tau_{t,t}(ridge), the leverage score of each row among the rows up to it.
 
-    The t-th pivot of the Cholesky factor of K + g I is g (1 + s_t), so one factorization has all.
+    KORS samples by estimates of these scores. The t-th squared pivot of the Cholesky factor of
+    K + g I is g (1 + s_t), so that one factorization gives all scores.
 
     Parameters
     ----------
@@ -171,11 +182,13 @@ def online_leverage_scores(
 
     Examples
     --------
-    >>> twice = np.ones((2, 1))     # the second copy is half as surprising
-    >>> online_leverage_scores(twice, kernel="linear", ridge=1.0).round(3)
+    The first point has s = 1, the second, equal one s = 1/2:
+
+    >>> online_leverage_scores(np.ones((2, 1)), kernel="linear", ridge=1.0).round(3)
     array([0.5  , 0.333])
     """
     g = check_real("ridge", ridge, above=0.0)
+    # s_t = pivot^2 / g - 1, and tau_{t,t} = s_t / (1 + s_t).
     pivot = np.diagonal(cholesky(kernel_matrix(X, kernel, kernel_params), g)) ** 2
     return np.clip(1 - g / pivot, 0.0, 1.0)
 
@@ -187,10 +200,11 @@ def online_effective_dimension(
     kernel_params: KernelParams = None,
     ridge: float = 1.0,
 ) -> float:
-    """d_onl(ridge), the sum of the online leverage scores.
+    """Return d_onl(ridge), the sum of the online leverage scores.
 
-    It is at most 2 d_eff log(2 n / g) for a unit diagonal and n / g >= 1.24; [C17, Lemma 3.9] has
-    2 d_eff log(n / g), which fails for n / g < 3.5 (see docs/errata.md).
+    The dictionary of KORS has at most 3 q d_onl landmarks. For a unit diagonal and n / g >= 1.24,
+    d_onl is at most 2 d_eff log(2 n / g). [C17, Lemma 3.9] prints 2 d_eff log(n / g), which fails
+    for n / g < 3.5 (see docs/errata.md).
 
     Parameters
     ----------
@@ -217,7 +231,7 @@ def online_effective_dimension(
 def estimate_leverage(
     kernel: Kernel,
     points: np.ndarray,
-    atoms: np.ndarray,
+    landmarks: np.ndarray,
     weights: np.ndarray,
     *,
     ridge: float,
@@ -225,33 +239,35 @@ def estimate_leverage(
     n_inexact: int = 1,
     side: Literal["under", "over"] = "under",
 ) -> np.ndarray:
-    """Estimated tau(ridge) of `points`, on one side of the truth if `epsilon` is the accuracy.
+    """Estimate the ridge leverage scores of points from a dictionary, as lower or upper bounds.
+
+    They are bounds if the dictionary is as accurate as `epsilon` says.
 
     Parameters
     ----------
-    kernel : object with k(X, Y) and k.diag(X)
-        As `as_kernel` makes it.
-    points, atoms : ndarray
+    kernel : Kernel
+        As returned by `as_kernel`.
+    points, landmarks : ndarray
         Rows that the kernel takes.
     weights : ndarray
-        s_i > 0 of the atoms.
+        s_i > 0 of the landmarks.
     ridge : float
         g > 0.
     epsilon : float
-        Accuracy of each of the dictionaries that the atoms are the union of.
+        Accuracy of each of the dictionaries whose union the landmarks are.
     n_inexact : int
-        How many of those are not exact.
+        Number of these dictionaries that are not exact.
     side : {"under", "over"}
-        Which bound of the scores to give.
+        Lower or upper bounds.
 
     Returns
     -------
     ndarray
-        A score for every point.
+        One score per point.
 
     Examples
     --------
-    A dictionary of all points with weight 1 is exact:
+    The dictionary of all points with weight 1 is exact:
 
     >>> from graphsqueak.kernel.kernels import as_kernel
     >>> two = np.ones((2, 1))
@@ -262,28 +278,76 @@ def estimate_leverage(
     e = epsilon if n_inexact else 0.0
     factor_of_side = {"under": 1 - e, "over": 1 + (2 * n_inexact - 1) * e}[side]
     diagonal = kernel.diag(points)
-    if not len(atoms):
+    # Without landmarks, a point is compared with the ridge alone.
+    if not len(landmarks):
         return factor_of_side * diagonal / g
-    raw = (diagonal - _explained(kernel, points, atoms, np.sqrt(weights), g)) / g
-    lowest = np.finfo(np.float64).eps * diagonal / g  # what cancellation may have eaten
+    raw = (diagonal - _explained(kernel, points, landmarks, weights, g)) / g
+    # Below this, the difference is rounding error; a score of 0 would never be sampled.
+    lowest = np.finfo(np.float64).eps * diagonal / g
     return factor_of_side * np.maximum(raw, lowest)
 
 
-def atom_leverage(gram: np.ndarray, weights: np.ndarray, *, ridge: float) -> np.ndarray:
-    """s_i raw_i of a dictionary's own atoms, from their kernel matrix: scores of K_hat, in [0, 1].
+def matrix_leverage(K: np.ndarray, ridge: float) -> np.ndarray:
+    """Return the exact scores of a kernel matrix: with L L' = K + g I, 1 - g |L^-1 e_i|^2.
 
-    >>> atom_leverage(np.ones((1, 1)), np.array([2.0]), ridge=1.0).round(3)
+    >>> matrix_leverage(np.array([[2.0]]), 1.0).round(3)
     array([0.667])
     """
+    scores = 1 - ridge * inverse_diagonal(cholesky(K, ridge))
+    # A score that is 0 by rounding would be a probability of 0, whose weight is infinite.
+    return np.clip(scores, np.finfo(np.float64).eps, 1.0)
+
+
+def landmark_leverage(gram: np.ndarray, weights: np.ndarray, *, ridge: float) -> np.ndarray:
+    """Return s_i raw_i of the landmarks from their kernel matrix: the scores of K_hat, in [0, 1].
+
+    >>> landmark_leverage(np.ones((1, 1)), np.array([2.0]), ridge=1.0).round(3)
+    array([0.667])
+    """
+    return matrix_leverage(weighted_gram(gram, weights), ridge)
+
+
+def weighted_gram(gram: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return K_hat = W^1/2 K_II W^1/2.
+
+    >>> weighted_gram(np.ones((2, 2)), np.array([4.0, 1.0]))
+    array([[4., 2.],
+           [2., 1.]])
+    """
     root = np.sqrt(weights)
-    factor = cholesky(root[:, None] * gram * root, ridge)
-    scores = 1 - ridge * inverse_diagonal(factor)
-    floor = np.finfo(np.float64).eps
-    return np.clip(scores, floor, 1.0)
+    return root[:, None] * gram * root
+
+
+def auto_ridge(gram: np.ndarray, n_landmarks: int) -> float:
+    """Return the ridge that suits a number of landmarks, from a (weighted) kernel matrix.
+
+    It is the ridge at which the effective dimension is a quarter of the number of landmarks.
+
+    >>> round(auto_ridge(np.eye(4), 4), 6)
+    3.0
+    """
+    return ridge_for_dimension(np.linalg.eigvalsh(gram), n_landmarks / LANDMARKS_PER_DIMENSION)
+
+
+def ridge_for_dimension(eigenvalues: np.ndarray, dimension: float) -> float:
+    """Return the ridge g at which sum_j lam_j / (lam_j + g) is `dimension`.
+
+    >>> round(ridge_for_dimension(np.ones(4), 1.0), 6)
+    3.0
+    """
+    # Smaller eigenvalues are rounding errors.
+    lam = eigenvalues[eigenvalues > 1e-13 * eigenvalues.max(initial=0.0)]
+    if lam.size <= dimension:
+        return float(max(lam.min(initial=1.0), np.finfo(np.float64).tiny))
+    # At the lower end every term is almost 1; at the upper end the sum is below sum(lam) / g.
+    low = np.log(1e-6 * lam.min())
+    high = np.log(lam.sum() / dimension)
+    root = brentq(lambda log_g: np.sum(lam / (lam + np.exp(log_g))) - dimension, low, high)
+    return float(np.exp(root))
 
 
 def rho(epsilon: float, *, n_inexact: int = 1) -> float:
-    """The factor within which the estimates of this family lie of the true scores.
+    """Return the factor within which the bounds of the scores are.
 
     >>> rho(0.5), rho(0.5, n_inexact=2), rho(0.5, n_inexact=0)
     (3.0, 5.0, 1.0)
@@ -294,7 +358,7 @@ def rho(epsilon: float, *, n_inexact: int = 1) -> float:
 
 
 def merged_ridge(ridge: float, epsilon: float, *, n_inexact: int = 1) -> float:
-    """g', the ridge at which a union of `n_inexact` inexact dictionaries is looked at.
+    """Return g', the ridge in the estimates from a union of `n_inexact` inexact dictionaries.
 
     >>> merged_ridge(2.0, 0.5, n_inexact=1), merged_ridge(2.0, 0.5, n_inexact=2)
     (2.0, 3.0)
@@ -303,7 +367,7 @@ def merged_ridge(ridge: float, epsilon: float, *, n_inexact: int = 1) -> float:
 
 
 def kernel_matrix(X: ArrayLike, kernel: KernelLike, kernel_params: KernelParams) -> np.ndarray:
-    """K of the rows of X; with kernel="precomputed", X itself.
+    """Return K of the rows of X; with kernel="precomputed", X itself.
 
     >>> kernel_matrix([[1.0], [2.0]], "linear", None)
     array([[1., 2.],
@@ -316,12 +380,13 @@ def kernel_matrix(X: ArrayLike, kernel: KernelLike, kernel_params: KernelParams)
     return k(points, points)
 
 
-def _explained(kernel, points, atoms, root, ridge, *, most_entries=CHUNK_ENTRIES):
-    """k_I(x)' (K_II + g' W^-1)^-1 k_I(x) of every point; `root` is W^1/2."""
-    out = np.empty(len(points))
-    factor = cholesky(root[:, None] * kernel(atoms, atoms) * root, ridge)
-    for part in row_chunks(len(points), len(atoms), most_entries=most_entries):
-        v = np.asfortranarray((kernel(points[part], atoms) * root).T)
+def _explained(kernel, points, landmarks, weights, ridge):
+    """Return k_I(x)' (K_II + g' W^-1)^-1 k_I(x) of every point."""
+    root = np.sqrt(weights)
+    factor = cholesky(weighted_gram(kernel(landmarks, landmarks), weights), ridge)
+    explained = np.empty(len(points))
+    for part in row_chunks(len(points), len(landmarks)):
+        v = np.asfortranarray((kernel(points[part], landmarks) * root).T)
         v = blas.dtrsm(1.0, factor, v, lower=1, overwrite_b=1)
-        out[part] = np.einsum("ij,ij->j", v, v)
-    return out
+        explained[part] = np.einsum("ij,ij->j", v, v)
+    return explained

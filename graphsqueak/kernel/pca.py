@@ -1,13 +1,13 @@
-"""Kernel principal components within the span of a dictionary.
+"""Kernel principal components in the span of landmarks.
 
-With the features z of `embedding` and Z'Z = sum z z' = V diag(lam) V', the best rank-k projection
-inside the span of the atoms keeps the first k columns of V. For an (e, g)-accurate dictionary with
-g <= OPT_k / k its cost is
+With the features z of `embedding` and Z'Z = sum z z' = V diag(lam) V', the best projection of rank
+k inside the span of the landmarks keeps the first k columns of V. For an (e, g)-accurate dictionary
+with g <= OPT_k / k its cost is
 
     trace(K) - sum_{i <= k} lam_i(K~) <= OPT_k / (1 - e),
 
-OPT_k the cost of the best rank-k projection of all. [C17, Theorem 4.6] bounds the projection on the
-whole span, of rank |I|, by 2 / (1 - e) OPT_k; that one is not of rank k.
+where OPT_k is the cost of the best projection of rank k. [C17, Theorem 4.6] bounds the cost of the
+projection on the whole span, whose rank is |I| and not k, by 2 / (1 - e) OPT_k.
 
 References
 ----------
@@ -24,49 +24,53 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from graphsqueak.kernel.nystrom import DictionaryEstimator, can_stream
+from graphsqueak.kernel.nystrom import LandmarkEstimator, can_stream
 from graphsqueak.validation import check_count
 
 __all__ = ["NystromPCA"]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class NystromPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DictionaryEstimator):
-    """Kernel PCA with the Nystrom approximation, from one pass or two.
+class NystromPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LandmarkEstimator):
+    """Kernel PCA on a small number of landmarks.
+
+    Use it in place of `sklearn.decomposition.KernelPCA` if there are too many points for their
+    kernel matrix, or for streams.
 
     Parameters
     ----------
     n_components : int or None
-        The rank k (at most the rank of the dictionary); None keeps all.
+        Number of components k, at most the rank of the landmarks; None keeps all.
     center : bool
-        Take the mean off the features first, as `sklearn.decomposition.KernelPCA` does.
+        Subtract the mean of the features first, as `sklearn.decomposition.KernelPCA` does.
     n_landmarks : int or None
-        Number of atoms; None leaves it to the accuracy of the sampler.
+        Number of landmarks; None: as many as the sampler needs for its accuracy.
     kernel, kernel_params
         See `as_kernel`. With "precomputed", `fit` takes the kernel matrix and `transform` rows of
         kernel values to all training points.
     sampling : str or Dictionary
-        "squeak" (one pass), "kors" (one pass; `n_landmarks` is a ceiling), "uniform", "exact",
-        "two-step", "many-step", "recursive", "bless", or a dictionary with settings of its own.
+        "squeak" (one pass), "kors" (one pass, at most `n_landmarks`),
+        "rp-cholesky", "uniform", "exact", "two-step", "many-step", "recursive", "bless", or a
+        sampler object.
     landmarks : array, optional
-        Points, or row numbers of X, to be the atoms instead.
+        Landmarks to use instead: points, or row numbers of X.
     ridge : float or "auto"
-        Of the dictionary's leverage scores.
+        Ridge of the leverage scores.
     random_state : int, numpy Generator or None
 
     Attributes
     ----------
     eigenvalues_ : ndarray
-        The k largest eigenvalues of K~ (of the centered one, if so asked).
+        The k largest eigenvalues of K~, with `center` of the centered one.
     components_ : ndarray of shape (k, rank)
-        The principal directions, in the coordinates z.
+        Principal directions, in the coordinates z.
     mean_ : ndarray
-        What is taken off the coordinates z: zero unless `center`.
+        Mean that is subtracted from z; zero unless `center`.
     dictionary_ : Dictionary or None
-        The sampler; None with landmarks of the user's.
+        The sampler; None with landmarks of the user.
     landmarks_, landmark_indices_, landmark_weights_ : ndarray
-        The atoms, their row numbers and their weights.
-    embedding_ : Embedding
+        The landmarks, their row numbers and their weights.
+    embedding_ : NystromEmbedding
         The coordinates of their span.
 
     Examples
@@ -84,7 +88,7 @@ class NystromPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DictionaryEs
     n_landmarks: int | None = 100
 
     def fit(self, X: ArrayLike, y: None = None) -> Self:
-        """Choose the atoms among the rows of X and find the components of all rows.
+        """Choose landmarks among the rows of X and find the components of all rows.
 
         Parameters
         ----------
@@ -93,12 +97,12 @@ class NystromPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DictionaryEs
         y : ignored
         """
         points = self._check_points(X, reset=True)
-        self._choose(points, stream=False)
-        return self._solve(self._sum_features(points, np.zeros((len(points), 0))))
+        self._choose_landmarks(points, is_stream=False)
+        return self._solve(self._sum_all(points, np.zeros((len(points), 0))))
 
     @available_if(can_stream)
     def partial_fit(self, X: ArrayLike, y: None = None) -> Self:
-        """Take in more rows, and forget them.
+        """Continue with more rows, which are not stored.
 
         Parameters
         ----------
@@ -106,13 +110,14 @@ class NystromPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DictionaryEs
             Points.
         y : ignored
         """
-        fresh = not self.__sklearn_is_fitted__()
-        points = self._check_points(X, reset=fresh)
-        self._choose(points, stream=True)
-        return self._solve(self._add_to_sums(points, np.zeros((len(points), 0)), fresh=fresh))
+        is_first = not self.__sklearn_is_fitted__()
+        points = self._check_points(X, reset=is_first)
+        self._choose_landmarks(points, is_stream=True)
+        no_targets = np.zeros((len(points), 0))
+        return self._solve(self._sum_more(points, no_targets, is_first=is_first))
 
     def transform(self, X: ArrayLike) -> np.ndarray:
-        """Coordinates of the rows of X along the components.
+        """Return the coordinates of the rows of X along the components.
 
         Parameters
         ----------
@@ -128,20 +133,24 @@ class NystromPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DictionaryEs
         return (z - self.mean_) @ self.components_.T
 
     def _solve(self, sums):
-        self.mean_ = sums.total / sums.n_points if self.center else np.zeros(len(sums.total))
+        self.mean_ = np.zeros_like(sums.total)
+        if self.center:
+            self.mean_ = sums.total / sums.n_points
+        # The sum of (z - mean)(z - mean)'.
         gram = sums.gram - sums.n_points * np.outer(self.mean_, self.mean_)
         eigenvalues, V = np.linalg.eigh(gram)
-        rank = len(gram)
+        k = len(gram)
         if self.n_components is not None:
-            rank = min(rank, check_count("n_components", self.n_components))
-        self.eigenvalues_ = np.maximum(eigenvalues[::-1][:rank], 0.0)
-        directions = V[:, ::-1][:, :rank].T
-        largest = np.argmax(np.abs(directions), axis=1) if rank else np.zeros(0, int)
-        sign = np.sign(directions[np.arange(rank), largest])
-        self.components_ = directions * sign[:, None]
+            k = min(k, check_count("n_components", self.n_components))
+        # In decreasing order; rounding may make a zero eigenvalue negative.
+        self.eigenvalues_ = np.maximum(eigenvalues[::-1][:k], 0.0)
+        directions = V[:, ::-1][:, :k].T
+        # The largest entry of each direction is positive, so that the signs are deterministic.
+        is_negative = directions.max(axis=1, initial=0.0) < -directions.min(axis=1, initial=0.0)
+        self.components_ = np.where(is_negative[:, None], -directions, directions)
         return self
 
-    def _n_atoms(self):
+    def _n_landmarks(self):
         return self.n_landmarks
 
     @property

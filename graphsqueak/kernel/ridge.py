@@ -1,17 +1,19 @@
-"""Kernel ridge regression on a dictionary: one pass, and m kernel evaluations a prediction.
+"""Kernel ridge regression on landmarks, with m kernel evaluations per prediction.
 
-The exact weights w = (K + lam I)^-1 y minimize |y - K w|^2 + lam w'K w ([C17, Eq. 4.2] prints
-lam |w|^2, which has another minimum). With K~ for K everywhere, in training and prediction, it is
-ridge regression on the features z of `embedding`:
+The exact weights w = (K + lam I)^-1 y minimize |y - K w|^2 + lam w'K w. ([C17, Eq. 4.2] prints
+lam |w|^2, which has another minimum.) With the Nystrom approximation K~ in place of K, both in
+training and in prediction, this is ridge regression on the features z of `embedding`:
 
     f(x) = z(x)' (Z'Z + lam I)^-1 Z'y.
 
-Not regularized this is [RCR15] and [C17, Eq. 4.6]; regularized, with C = K S, V = S'K S + g I,
+Without regularization of K~ this is [RCR15] and [C17, Eq. 4.6]. Regularized, with C = K S and
+V = S'K S + g I, it is
 
     w~ = (y - C (C'C + lam V)^-1 C'y) / lam,     f(x) = k_I(x)' W^1/2 (C'C + lam V)^-1 C'y,
 
-[C17, Eq. 4.5], which prints S'K S for C'C. Predicting with K w~ breaks the guarantee. In a fixed
-design R(K~) <= (1 + c / lam)^2 R(K), c = e g / (1 - e), or g / (1 - e) for the regularized form.
+[C17, Eq. 4.5], which prints S'K S for C'C. A prediction by K w~ would not have the guarantee. In a
+fixed design R(K~) <= (1 + c / lam)^2 R(K), where c = e g / (1 - e), or g / (1 - e) for the
+regularized form (`bounds.ridge_risk`).
 
 References
 ----------
@@ -30,18 +32,19 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from graphsqueak.kernel.nystrom import DictionaryEstimator, can_stream
+from graphsqueak.kernel.nystrom import LandmarkEstimator, can_stream
 from graphsqueak.validation import check_real
 
 __all__ = ["NystromRidge"]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class NystromRidge(RegressorMixin, DictionaryEstimator):
-    """Kernel ridge regression with the Nystrom approximation.
+class NystromRidge(RegressorMixin, LandmarkEstimator):
+    """Kernel ridge regression on a small number of landmarks.
 
-    `fit` chooses the dictionary first and then sums over all rows. `partial_fit` is one pass: sums
-    over rows seen before are carried over to the new dictionary (see `embedding`).
+    Use it for regression with more points than `KernelRidge` can handle, or for streams. `fit`
+    chooses the landmarks first and then sums over all rows. `partial_fit` reads the rows once: sums
+    over earlier rows are carried over to the new landmarks (see `nystrom`).
 
     Parameters
     ----------
@@ -50,29 +53,29 @@ class NystromRidge(RegressorMixin, DictionaryEstimator):
     kernel, kernel_params
         See `as_kernel`. With "precomputed", `fit` takes the kernel matrix and `predict` rows of
         kernel values to all training points.
-    n_components : int or None
-        Number of atoms; None leaves it to the accuracy of the sampler.
+    n_landmarks : int or None
+        Number of landmarks; None: as many as the sampler needs for its accuracy.
     sampling : str or Dictionary
-        "squeak" (one pass; a third of the atoms is drawn from all points alike), "kors" (one pass;
-        `n_components` is a ceiling), "uniform", "exact", "two-step", "many-step", "recursive",
-        "bless", or a dictionary with settings of its own.
+        "squeak" (one pass; a third of the landmarks is sampled uniformly), "kors" (one pass, at
+        most `n_landmarks`), "rp-cholesky", "uniform", "exact", "two-step", "many-step",
+        "recursive", "bless", or a sampler object.
     landmarks : array, optional
-        Points, or row numbers of X, to be the atoms instead.
+        Landmarks to use instead: points, or row numbers of X.
     ridge : float or "auto"
-        Of the dictionary's leverage scores, and of the regularized form.
+        Ridge of the leverage scores, and of the regularized form.
     regularized : bool
-        Use K_nI (K_II + ridge W^-1)^-1 K_In for K; its risk has the larger factor (see above).
+        Use K_nI (K_II + ridge W^-1)^-1 K_In for K; its bound of the risk is larger (see above).
     random_state : int, numpy Generator or None
 
     Attributes
     ----------
     coef_ : ndarray
-        Of the features z.
+        Coefficients of the features z.
     dictionary_ : Dictionary or None
-        The sampler; None with landmarks of the user's.
+        The sampler; None with landmarks of the user.
     landmarks_, landmark_indices_, landmark_weights_ : ndarray
-        The atoms, their row numbers and their weights.
-    embedding_ : Embedding
+        The landmarks, their row numbers and their weights.
+    embedding_ : NystromEmbedding
         The coordinates of their span.
 
     Examples
@@ -85,41 +88,43 @@ class NystromRidge(RegressorMixin, DictionaryEstimator):
     """
 
     alpha: float = 1.0
-    n_components: int | None = 100
+    n_landmarks: int | None = 100
     regularized: bool = False
 
+    # The error of a regression is largest where most points are, and leverage scores are small
+    # there; see docs/kernel.md for other fractions.
     _uniform_share = 1 / 3
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Choose the atoms among the rows of X and solve.
+        """Choose landmarks among the rows of X and solve.
 
         Parameters
         ----------
         X : array of shape (n, d)
             Points, or their kernel matrix.
-        y : array of shape (n,) or (n, targets)
+        y : array of shape (n,) or (n, n_targets)
         """
         points, targets = self._check_pair(X, y, reset=True)
-        self._choose(points, stream=False)
-        return self._solve(self._sum_features(points, targets))
+        self._choose_landmarks(points, is_stream=False)
+        return self._solve(self._sum_all(points, targets))
 
     @available_if(can_stream)
     def partial_fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Take in more rows, and forget them.
+        """Continue with more rows, which are not stored.
 
         Parameters
         ----------
         X : array of shape (n, d)
             Points.
-        y : array of shape (n,) or (n, targets)
+        y : array of shape (n,) or (n, n_targets)
         """
-        fresh = not self.__sklearn_is_fitted__()
-        points, targets = self._check_pair(X, y, reset=fresh)
-        self._choose(points, stream=True)
-        return self._solve(self._add_to_sums(points, targets, fresh=fresh))
+        is_first = not self.__sklearn_is_fitted__()
+        points, targets = self._check_pair(X, y, reset=is_first)
+        self._choose_landmarks(points, is_stream=True)
+        return self._solve(self._sum_more(points, targets, is_first=is_first))
 
     def predict(self, X: ArrayLike) -> np.ndarray:
-        """f at the rows of X.
+        """Return f at the rows of X.
 
         Parameters
         ----------
@@ -128,32 +133,31 @@ class NystromRidge(RegressorMixin, DictionaryEstimator):
 
         Returns
         -------
-        ndarray of shape (n,) or (n, targets)
+        ndarray of shape (n,) or (n, n_targets)
         """
         check_is_fitted(self)
         values = self._features(self._check_points(X, reset=False)) @ self.coef_
-        return values[:, 0] if self._flat else values
+        return values[:, 0] if self._is_single_target else values
 
     def _check_pair(self, X, y, *, reset):
         check_real("alpha", self.alpha, above=0.0)
+        # One column per target, as sums are matrices.
         X, y = validate_data(
             self, X, y, dtype=np.float64, reset=reset, multi_output=True, y_numeric=True
         )
-        self._flat = y.ndim == 1
+        self._is_single_target = y.ndim == 1
         return X, y.reshape(len(y), -1).astype(np.float64)
 
     def _solve(self, sums):
-        gram, moment, F = sums.gram, sums.moment, None
-        if self.regularized:
-            F = self.embedding_.regularizer(self.landmark_weights_, self._regularization_ridge())
-            gram, moment = F.T @ gram @ F, F.T @ moment
-        shifted = gram + self.alpha * np.eye(len(gram))
-        solution = scipy.linalg.solve(shifted, moment, assume_a="pos")
-        self.coef_ = solution if F is None else F @ solution
+        # The regularized form has the features F' z.
+        F = self._regularizer() if self.regularized else np.eye(self.embedding_.rank)
+        gram = F.T @ sums.gram @ F
+        gram[np.diag_indices_from(gram)] += self.alpha
+        self.coef_ = F @ scipy.linalg.solve(gram, F.T @ sums.moment, assume_a="pos")
         return self
 
-    def _n_atoms(self):
-        return self.n_components
+    def _n_landmarks(self):
+        return self.n_landmarks
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -44,7 +44,7 @@ import numpy as np
 
 from graphsqueak.kernel.cholesky import GrowingCholesky
 from graphsqueak.kernel.kernels import Kernel, as_kernel
-from graphsqueak.kernel.samplers.atom_stream import OnlineSampler
+from graphsqueak.kernel.samplers.landmark_stream import OnlineSampler
 from graphsqueak.online.learner import OnlineLearner
 from graphsqueak.online.losses import loss_slope
 from graphsqueak.online.model import OnlineModel

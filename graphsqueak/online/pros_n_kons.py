@@ -16,8 +16,8 @@ of K_II instead; predictions are the same, because coordinates of one span diffe
 A landmark in the span of the others adds no coordinate and, unlike in [C17, Algorithm 14], causes
 no restart, since the space is the same. A round takes O(j^2) time and j kernel evaluations.
 
-With `n_components`, a full dictionary drops a tenth of its landmarks (`atom_stream`), so that it
-follows a stream whose distribution changes. In the coordinates of the remaining landmarks, what lay
+With `n_components`, a full dictionary drops a tenth of its landmarks (`landmark_stream`), so that
+it follows a stream whose distribution changes. In the coordinates of the remaining landmarks, what lay
 in the old span is z_new = T z, and CON-KONS continues with A_new = alpha I + T (A - alpha I) T' and
 w <- A_new^-1 T A w: least squares over all rounds so far in what remains of the span. With
 when_full="stop" later points are projected on the span instead, as in B-KONS of the thesis.
@@ -37,11 +37,11 @@ import numpy as np
 
 from graphsqueak.errors import InputError, Parameter
 from graphsqueak.kernel.cholesky import GrowingCholesky
-from graphsqueak.kernel.embedding import Embedding
+from graphsqueak.kernel.embedding import NystromEmbedding
 from graphsqueak.kernel.kernels import Kernel, as_kernel
 from graphsqueak.kernel.leverage import rho
-from graphsqueak.kernel.samplers.atom_stream import AtomStream
 from graphsqueak.kernel.samplers.dictionary import HORIZON, kors_copies, warn_beyond
+from graphsqueak.kernel.samplers.landmark_stream import LandmarkStream
 from graphsqueak.online.learner import OnlineLearner
 from graphsqueak.online.model import OnlineModel
 from graphsqueak.online.newton import SPAN_TOLERANCE, NewtonStep, step_rule
@@ -120,7 +120,7 @@ class DictionaryConfig(NamedTuple):
             return doubling_phase(number, self.delta)
         return Phase(self.horizon or HORIZON, self.delta)
 
-    def make_stream(self, phase: Phase, seed: int) -> AtomStream:
+    def make_stream(self, phase: Phase, seed: int) -> LandmarkStream:
         """Return an empty dictionary for a phase."""
         n_copies = self.n_copies
         if n_copies is None:
@@ -131,15 +131,15 @@ class DictionaryConfig(NamedTuple):
                 # Scores of the thesis form under-estimate leverage by up to a factor of rho.
                 rho=rho(self.epsilon) if self.form == "thesis" else 1.0,
             )
-        return AtomStream(
+        return LandmarkStream(
             ridge=self.ridge,
             n_copies=n_copies,
             epsilon=self.epsilon,
             form=self.form,
             seed=seed,
-            ceiling=self.capacity,
-            after=self.n_after,
-            grows=True,
+            max_landmarks=self.capacity,
+            n_after=self.n_after,
+            ridge_grows=True,
             discount=self.discount,
         )
 
@@ -385,7 +385,7 @@ class DictionaryNewtonModel(OnlineModel):
     ----------
     newton : NewtonStep
         w and A^-1.
-    stream : AtomStream
+    stream : LandmarkStream
         The dictionary of the present phase.
     """
 
@@ -479,8 +479,8 @@ class DictionaryNewtonModel(OnlineModel):
             rows = slice(start, block.n_used)
             predictions[rows] = self.newton.run(features[rows], y[rows])
             n_done += block.n_used
-            if block.thinning is not None:
-                self._drop_landmarks(block.thinning)
+            if block.subsample is not None:
+                self._drop_landmarks(block.subsample)
         return out
 
     def _add_landmark(self, block, features, landmark, i):
@@ -500,13 +500,13 @@ class DictionaryNewtonModel(OnlineModel):
         if not self._carries_over:
             self.newton.reset()
 
-    def _drop_landmarks(self, thinning):
+    def _drop_landmarks(self, subsample):
         """Move to the coordinates of the landmarks that remain."""
-        kept = thinning.points[thinning.kept]
+        kept = subsample.points[subsample.kept]
         # z of the remaining landmarks in the old coordinates, one column each.
-        z = self._factor.solve(self.kernel(thinning.points[self._pivots], kept))
-        embedding = Embedding(self.kernel, self.stream.points)
-        self._factor = GrowingCholesky.of(embedding.factor)
+        z = self._factor.solve(self.kernel(subsample.points[self._pivots], kept))
+        embedding = NystromEmbedding(self.kernel, self.stream.points)
+        self._factor = GrowingCholesky(embedding.factor)
         self._pivots = embedding.pivots.tolist()
         self.newton.transform(self._factor.solve(z[:, embedding.pivots].T))
         if not self._carries_over:

@@ -13,8 +13,8 @@ psi to the others and rows s_p, s_m of the two matrices adds, with a = S_p' psi 
     Phi_pm += s_p c' + a s_m' + k_tt s_p s_m',      Phi_pp += s_p a' + a s_p' + k_tt s_p s_p'.
 
 Landmarks are sampled from the absorbed points by online leverage scores, and a full set drops a
-tenth of its landmarks (`atom_stream`). So s_m is a unit vector if the new point becomes a landmark,
-and columns of Phi_pm are removed with their landmarks. F = Phi_pm^+ Phi_pp (Phi_pm')^+ makes
+tenth of its landmarks (`landmark_stream`). So s_m is a unit vector if the new point becomes a
+landmark, and columns of Phi_pm are removed with their landmarks. F = Phi_pm^+ Phi_pp (Phi_pm')^+ makes
 C_m F C_m' an approximation of K. With Phi_pp ~ V_k diag(sig) V_k' of rank k [ZL19, Section 1],
 
     z(x) = Q' k_landmarks(x),      Q = Phi_pm^+ V_k diag(sig)^1/2.
@@ -44,7 +44,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from graphsqueak.kernel.kernels import Kernel, as_kernel
-from graphsqueak.kernel.samplers.atom_stream import AtomStream
+from graphsqueak.kernel.samplers.landmark_stream import LandmarkStream
 from graphsqueak.online.gradient import (
     FeatureDescent,
     GradientLearner,
@@ -180,15 +180,15 @@ class SkeGDModel(OnlineModel):
         self._rng = rng
         self._n_since_update = 0
         # A ridge of 0 starts far below the first kernel value and grows to fit the capacity.
-        self._landmarks = AtomStream(
+        self._landmarks = LandmarkStream(
             ridge=0.0,
             n_copies=LANDMARK_BETA,
             epsilon=0.5,
             form="paper",
             seed=int(rng.integers(2**63)),
-            ceiling=sizes.n_landmarks,
-            after=max(9 * sizes.n_landmarks // 10, 1),
-            grows=True,
+            max_landmarks=sizes.n_landmarks,
+            n_after=max(9 * sizes.n_landmarks // 10, 1),
+            ridge_grows=True,
         )
 
     @property

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from graphsqueak.kernel.embedding import Embedding
+from graphsqueak.kernel.embedding import NystromEmbedding
 from graphsqueak.kernel.kernels import Kernel
 
 __all__ = ["POINTS_PER_BLOCK", "SupportSet"]
@@ -62,7 +62,7 @@ class SupportSet:
 
     def features(self, points: np.ndarray) -> np.ndarray:
         """Return the coordinates of the points in the span of the support points."""
-        return Embedding(self.kernel, self.points)(points)
+        return NystromEmbedding(self.kernel, self.points)(points)
 
     def run_blocks(self, points: np.ndarray, run_rounds: RunRounds) -> int:
         """Call `run_rounds` for each block, until it stops early; return the number of rounds."""

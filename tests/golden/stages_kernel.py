@@ -33,15 +33,15 @@ def streaming_samplers():
     results = {}
     for name, sampler in (
         ("squeak", kernel.SQUEAK(**common)),
-        ("squeak_size", kernel.SQUEAK(n_components=25, **common)),
+        ("squeak_size", kernel.SQUEAK(n_landmarks=25, **common)),
         ("squeak_copies", kernel.SQUEAK(n_copies=6, ridge=0.5, **common)),
         ("squeak_balanced", kernel.SQUEAK(tree="balanced", batch_size=40, **common)),
         ("squeak_uniform", kernel.SQUEAK(uniform_share=0.3, batch_size=20, **common)),
-        ("squeak_laplacian", kernel.SQUEAK(kernel="laplacian", n_components=25, **common)),
+        ("squeak_laplacian", kernel.SQUEAK(kernel="laplacian", n_landmarks=25, **common)),
         ("kors", kernel.KORS(**common)),
         ("squeak_theory", kernel.SQUEAK(budget="theory", ridge=200.0, **common)),
         ("kors_theory", kernel.KORS(budget="theory", ridge=200.0, **common)),
-        ("kors_size", kernel.KORS(n_components=25, **common)),
+        ("kors_size", kernel.KORS(n_landmarks=25, **common)),
         ("kors_copies", kernel.KORS(n_copies=6, ridge=0.5, **common)),
     ):
         results[name] = dictionary(sampler.fit(X))
@@ -69,7 +69,7 @@ def batch_samplers():
         kernel.TwoStepRLS,
         kernel.UniformDictionary,
     ):
-        for name, settings in (("size", {"n_components": 25}), ("copies", {"n_copies": 6})):
+        for name, settings in (("size", {"n_landmarks": 25}), ("copies", {"n_copies": 6})):
             if name == "copies" and make in (kernel.RPCholesky, kernel.UniformDictionary):
                 continue
             sampler = make(**settings, **common).fit(X)
@@ -80,7 +80,7 @@ def batch_samplers():
     for removal in (True, False):
         sampler = kernel.StreamingExactRLS(n_copies=6, removal=removal, **common).fit(X)
         results[f"StreamingExactRLS_{removal}"] = dictionary(sampler)
-    sampler = kernel.RPCholesky(n_components=25, block_size=5, **common).fit(X)
+    sampler = kernel.RPCholesky(n_landmarks=25, block_size=5, **common).fit(X)
     results["RPCholesky_blocks"] = dictionary(sampler)
     return named(results)
 
@@ -133,11 +133,11 @@ def nystrom():
     common = {"kernel_params": GAMMA, "random_state": 4}
     found = {}
     for sampling in ("squeak", "kors", "rp-cholesky", "uniform"):
-        model = kernel.NystromRidge(sampling=sampling, n_components=25, alpha=0.1, **common)
+        model = kernel.NystromRidge(sampling=sampling, n_landmarks=25, alpha=0.1, **common)
         found[f"ridge_{sampling}"] = model.fit(X, y).predict(X)[::3]
-    model = kernel.NystromRidge(n_components=25, alpha=0.1, regularized=True, **common)
+    model = kernel.NystromRidge(n_landmarks=25, alpha=0.1, regularized=True, **common)
     found["ridge_regularized"] = model.fit(X, y).predict(X)[::3]
-    model = kernel.NystromRidge(n_components=25, alpha=0.1, **common)
+    model = kernel.NystromRidge(n_landmarks=25, alpha=0.1, **common)
     found["ridge_parts"] = (
         model.partial_fit(X[:80], y[:80]).partial_fit(X[80:], y[80:]).predict(X)[::3]
     )

@@ -5,15 +5,15 @@ import pytest
 
 from graphsqueak.kernel import KORS, SQUEAK
 from graphsqueak.kernel.kernels import as_kernel, bind
-from graphsqueak.kernel.samplers.atoms import (
+from graphsqueak.kernel.samplers.dictionary import accuracy_range
+from graphsqueak.kernel.samplers.merging import (
     MergeRule,
-    _scores,
-    _union,
     leaf,
     merge_nodes,
-    show_atoms,
+    score_landmarks,
+    select_landmarks,
+    union,
 )
-from graphsqueak.kernel.samplers.dictionary import accuracy_range
 from tests import reference
 from tests.kernel.problems import clusters, draw, gaussian_matrix, random_psd
 
@@ -42,10 +42,10 @@ def test_all_points_are_exact_and_none_lose_everything():
 @pytest.mark.parametrize(
     "settings",
     [
-        (SQUEAK, {"n_components": 8}),
-        (SQUEAK, {"n_components": 8, "uniform_share": 0.3}),
-        (SQUEAK, {"n_components": 8, "ridge": "auto"}),
-        (KORS, {"n_components": 8, "ridge": 1e-6, "form": "paper"}),
+        (SQUEAK, {"n_landmarks": 8}),
+        (SQUEAK, {"n_landmarks": 8, "uniform_share": 0.3}),
+        (SQUEAK, {"n_landmarks": 8, "ridge": "auto"}),
+        (KORS, {"n_landmarks": 8, "ridge": 1e-6, "form": "paper"}),
     ],
     ids=lambda settings: f"{settings[0].__name__}-{len(settings[1])}",
 )
@@ -68,12 +68,12 @@ def test_no_part_of_the_shown_weights_is_lost(settings):
 
 
 def test_shown_weights_follow_those_of_their_node():
-    """Atoms that stand for four points each."""
-    rule = MergeRule(as_kernel("linear"), 1.0, 0.5, n_copies=None, size=12)
-    node = leaf(rule, np.eye(12), 0)._replace(prob=np.full(12, 0.25), exact=False)
+    """Landmarks that stand for four points each."""
+    rule = MergeRule(as_kernel("linear"), 1.0, 0.5, n_copies=1, size=12)
+    node = leaf(rule, np.eye(12), 0)._replace(prob=np.full(12, 0.25), is_exact=False)
     totals = np.array(
         [
-            show_atoms(rule, [node], 8, rng=np.random.default_rng(seed))[0].weight.sum()
+            select_landmarks(rule, [node], 8, rng=np.random.default_rng(seed))[0].weights.sum()
             for seed in range(400)
         ]
     )
@@ -83,10 +83,10 @@ def test_shown_weights_follow_those_of_their_node():
 
 
 def test_a_ceiling_that_is_passed_keeps_the_total():
-    """Atoms that stay when others make room weigh more, by the inverse of their chance."""
+    """Landmarks that stay when others make room weigh more, by the inverse of their chance."""
     totals = np.array(
         [
-            KORS(kernel="linear", n_components=3, ridge=1e-6, form="paper", random_state=seed)
+            KORS(kernel="linear", n_landmarks=3, ridge=1e-6, form="paper", random_state=seed)
             .fit(np.eye(12))
             .weights_.sum()
             for seed in range(400)
@@ -97,17 +97,17 @@ def test_a_ceiling_that_is_passed_keeps_the_total():
     assert abs(totals.mean() - 12) < error
 
 
-def test_a_merge_is_for_the_larger_ridge_and_shares_by_the_points_that_atoms_stand_for():
-    rule = MergeRule(as_kernel("rbf"), 0.5, 0.5, n_copies=None, size=8, uniform_share=0.4)
+def test_a_merge_is_for_the_larger_ridge_and_shares_by_the_points_that_landmarks_stand_for():
+    rule = MergeRule(as_kernel("rbf"), 0.5, 0.5, n_copies=1, size=8, uniform_share=0.4)
     X = clusters(20)
-    light = leaf(rule, X[:10], 0)._replace(ridge=0.5, exact=False)
-    heavy = leaf(rule, X[10:], 10)._replace(ridge=2.0, prob=np.full(10, 0.2), exact=False)
+    light = leaf(rule, X[:10], 0)._replace(ridge=0.5, is_exact=False)
+    heavy = leaf(rule, X[10:], 10)._replace(ridge=2.0, prob=np.full(10, 0.2), is_exact=False)
     for nodes in ([light, heavy], [heavy, light]):
         assert merge_nodes(rule, nodes, rng=np.random.default_rng(3)).ridge == 2.0
-        union = _union(nodes)
-        weight = 1 / union.prob
-        gram = rule.kernel(union.points, union.points)
-        score, ridge = _scores(rule, union, gram, 2)
+        merged = union(nodes)
+        weight = 1 / merged.prob
+        gram = rule.kernel(merged.points, merged.points)
+        score, ridge = score_landmarks(rule, nodes, gram, 8)
         root = np.sqrt(weight)
         scaled = root[:, None] * gram * root
         tau = np.diag(scaled @ np.linalg.inv(scaled + 2.0 * np.eye(20))) / weight

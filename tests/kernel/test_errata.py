@@ -144,7 +144,7 @@ def chernoff(d, g):
     return math.exp(-d * (g * math.log(g) - g + 1))
 
 
-def test_the_number_of_atoms_has_a_chernoff_tail_not_a_faster_one():
+def test_the_number_of_landmarks_has_a_chernoff_tail_not_a_faster_one():
     def printed(d, g):
         return math.exp(-d) * math.exp(-g * (math.log(g) - 1) - 1)
 

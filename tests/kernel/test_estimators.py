@@ -44,8 +44,8 @@ def test_a_kernel_matrix_gives_what_the_points_give(sampling):
         expected = one.fit(X[train]).transform(X[test])
         got = two.fit(K[np.ix_(train, train)]).transform(across)
         np.testing.assert_allclose(got, expected, atol=1e-6)
-    one = NystromRidge(n_components=20, **points).fit(X[train], y[train])
-    two = NystromRidge(n_components=20, **matrix).fit(K[np.ix_(train, train)], y[train])
+    one = NystromRidge(n_landmarks=20, **points).fit(X[train], y[train])
+    two = NystromRidge(n_landmarks=20, **matrix).fit(K[np.ix_(train, train)], y[train])
     np.testing.assert_allclose(two.predict(across), one.predict(X[test]), atol=1e-6)
 
 

@@ -6,7 +6,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from graphsqueak import InputError
 from graphsqueak.kernel import KernelRidge
-from graphsqueak.kernel.kernel_ridge import _product
+from graphsqueak.kernel.kernel_ridge import kernel_product
 from graphsqueak.kernel.kernels import as_kernel
 from tests.kernel.problems import clusters, gaussian_matrix
 
@@ -47,14 +47,15 @@ def test_rows_in_blocks_are_the_matrix():
     X, v = clusters(60), np.arange(60.0)
     kernel = as_kernel("rbf", PARAMS)
     expected = gaussian_matrix(X) @ v
-    np.testing.assert_allclose(_product(kernel, X)(v), expected)
+    np.testing.assert_allclose(kernel_product(kernel, X)(v), expected)
     asked = []
 
     def counted(rows, columns):
         asked.append(len(rows) * len(columns))
         return kernel(rows, columns)
 
-    np.testing.assert_allclose(_product(counted, X, held=0, entries=200)(v), expected)
+    in_blocks = kernel_product(counted, X, max_stored=0, chunk_entries=200)
+    np.testing.assert_allclose(in_blocks(v), expected)
     assert sum(asked) < 0.6 * 60**2  # the others are known by symmetry
 
 
@@ -64,7 +65,7 @@ def test_rows_in_blocks_are_the_matrix():
         ({"alpha": 0.0}, "alpha"),
         ({"tol": 1.0}, "tol"),
         ({"max_iter": 0}, "max_iter"),
-        ({"n_components": 0}, "n_components"),
+        ({"preconditioner_rank": 0}, "preconditioner_rank"),
         ({"preconditioner": "jacobi"}, "preconditioner"),
     ],
 )

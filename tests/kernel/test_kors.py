@@ -7,7 +7,7 @@ from scipy.optimize import brentq
 from graphsqueak import InputError
 from graphsqueak.kernel import KORS, OnlineSampler, as_kernel
 from graphsqueak.kernel.leverage import estimate_leverage
-from graphsqueak.kernel.samplers.atom_stream import AtomStream
+from graphsqueak.kernel.samplers.landmark_stream import LandmarkStream
 from graphsqueak.randomness import uniforms
 from tests import reference
 from tests.kernel.problems import clusters, gaussian_matrix
@@ -26,7 +26,7 @@ def test_blocks_of_any_size_are_single_steps(form):
     kernel = as_kernel("rbf", PARAMS)
     sampler = OnlineSampler(ridge=1.0, n_copies=3, epsilon=0.5, form=form)
     kept = []
-    for t, u in enumerate(uniforms(whole._stream.seed, 0, 400)):
+    for t, u in enumerate(uniforms(whole.seed_, 0, 400)):
         row = kernel(X[kept], X[t : t + 1])[:, 0]
         if sampler.offer(row, 1.0, uniform=u):
             kept.append(t)
@@ -38,12 +38,12 @@ def test_blocks_of_any_size_are_single_steps(form):
 
 @pytest.mark.parametrize("epsilon", [0.2, 0.6])
 @pytest.mark.parametrize("form", ["thesis", "paper"])
-def test_atoms_and_weights_are_those_of_the_listing(form, epsilon):
+def test_landmarks_and_weights_are_those_of_the_listing(form, epsilon):
     rng = np.random.default_rng(71_505)
     X = rng.normal(size=(300, 4)) * rng.uniform(0.2, 2.0, size=(300, 1))
     settings = {"n_copies": 4, "ridge": 1.5, "epsilon": epsilon, "form": form}
     d = KORS(kernel="linear", random_state=10, **settings).fit(X)
-    rows, weights = reference.kors(X, uniforms(d._stream.seed, 0, 300), **settings)
+    rows, weights = reference.kors(X, uniforms(d.seed_, 0, 300), **settings)
     assert 20 < rows.size < 250
     np.testing.assert_array_equal(d.indices_, rows)
     np.testing.assert_allclose(d.weights_, weights, rtol=1e-8)
@@ -87,7 +87,7 @@ def test_every_prefix_has_an_accurate_dictionary_at_the_theory_budget():
 def test_late_points_have_their_place_under_a_ceiling():
     """The mean weight of the last tenth of the points; insertions that end gave .006."""
     K = gaussian_matrix(clusters(400))
-    settings = {"kernel": "precomputed", "n_components": 40}
+    settings = {"kernel": "precomputed", "n_landmarks": 40}
     for ridge in (1.0, "auto"):
         late = np.zeros(30)
         for seed in range(30):
@@ -100,10 +100,10 @@ def test_late_points_have_their_place_under_a_ceiling():
 
 @pytest.mark.parametrize("discount", [1.0, 0.98])
 def test_thinning_divides_faded_weights_by_their_chances(discount):
-    """An atom of age t counts discount^t; `after` stay, by chances min(1, c tau_i)."""
+    """A landmark of age t counts discount^t; `after` stay, by chances min(1, c tau_i)."""
     X, kernel = clusters(200), as_kernel("rbf", PARAMS)
     settings = {"ridge": 1.0, "n_copies": 3, "epsilon": 0.5, "form": "thesis", "seed": 5}
-    free = AtomStream(**settings)
+    free = LandmarkStream(**settings)
     for block in free.blocks(kernel, X):
         for _ in block.insertions():
             pass
@@ -113,13 +113,13 @@ def test_thinning_divides_faded_weights_by_their_chances(discount):
     gram = gaussian_matrix(X[rows])
     tau = reference.kernel_leverage(root[:, None] * gram * root, 1.0)
     c = brentq(lambda c: np.minimum(1.0, c * tau).sum() - 9, 1e-6, 1e6, xtol=1e-12)
-    full = AtomStream(ceiling=12, after=9, discount=discount, **settings)
+    full = LandmarkStream(max_landmarks=12, n_after=9, discount=discount, **settings)
     for block in full.blocks(kernel, X):
         for _ in block.insertions():
             pass
-        if block.thinning is not None:
+        if block.subsample is not None:
             break
-    assert full.n_thinned == 1
+    assert full.n_subsamplings == 1
     kept = np.isin(rows, full.rows)
     assert np.count_nonzero(kept) == len(full.rows) == 9
     expected = (faded / np.minimum(1.0, c * tau))[kept]
@@ -127,15 +127,15 @@ def test_thinning_divides_faded_weights_by_their_chances(discount):
 
 
 def test_every_thinning_discounts_the_rounds_since_the_last_one():
-    """After two of them an atom has faded once for each of its rounds, not twice for some."""
+    """After two of them a landmark has faded once for each of its rounds, not twice for some."""
     X, kernel, discount = clusters(300), as_kernel("rbf", PARAMS), 0.98
     settings = {"ridge": 1.0, "n_copies": 3, "epsilon": 0.5, "form": "thesis", "seed": 5}
-    stream = AtomStream(ceiling=12, after=9, discount=discount, **settings)
+    stream = LandmarkStream(max_landmarks=12, n_after=9, discount=discount, **settings)
     expected, now = {}, 0
     for block in stream.blocks(kernel, X):
         for _ in block.insertions():
             expected[stream.rows[-1]] = stream.sampler.weights[-1]
-        if block.thinning is None:
+        if block.subsample is None:
             continue
         newest = max(expected)
         rows = np.array(sorted(expected))
@@ -148,24 +148,26 @@ def test_every_thinning_discounts_the_rounds_since_the_last_one():
         weights = dict(zip(rows.tolist(), faded / np.minimum(1.0, c * tau), strict=True))
         expected = {row: weights[row] for row in stream.rows}
         np.testing.assert_allclose(stream.sampler.weights, list(expected.values()), rtol=1e-6)
-        if stream.n_thinned == 3:
+        if stream.n_subsamplings == 3:
             break
-    assert stream.n_thinned == 3
+    assert stream.n_subsamplings == 3
 
 
 def test_a_ceiling_does_not_depend_on_the_blocks():
     X = clusters(500)
-    settings = {"kernel_params": PARAMS, "n_components": 12, "random_state": 3, "horizon": 500}
+    settings = {"kernel_params": PARAMS, "random_state": 3, "horizon": 500}
+    # At most 36 landmarks are stored, and 12 are dropped at a time.
+    assert len(KORS(ridge=0.1, **settings).fit(X).indices_) > 36 + 3 * 12
+    settings["n_landmarks"] = 12
     for ridge in (0.1, "auto"):
         whole = KORS(ridge=ridge, **settings).fit(X)
         pieces = KORS(ridge=ridge, **settings)
         for start, stop in ((0, 1), (1, 40), (40, 301), (301, 500)):
             pieces.partial_fit(X[start:stop])
-        assert whole._stream.n_thinned > 3
         np.testing.assert_array_equal(pieces.indices_, whole.indices_)
         np.testing.assert_allclose(pieces.weights_, whole.weights_, rtol=1e-6)
         assert pieces.ridge_ == pytest.approx(whole.ridge_)
-        assert len(whole._stream) <= 36
+        assert 24 <= len(whole.stored_points()) <= 36
         np.testing.assert_array_equal(whole.components_, X[whole.indices_])
 
 

@@ -10,11 +10,10 @@ from graphsqueak.kernel import (
     online_effective_dimension,
     online_leverage_scores,
 )
-from graphsqueak.kernel.kernels import as_kernel, bind
+from graphsqueak.kernel.kernels import CHUNK_ENTRIES, as_kernel, bind
 from graphsqueak.kernel.leverage import (
-    _explained,
-    atom_leverage,
     estimate_leverage,
+    landmark_leverage,
     merged_ridge,
     rho,
 )
@@ -141,7 +140,7 @@ def test_the_diagonal_form_is_the_general_one():
     kernel, points = bind("precomputed", None, K)
     weights = np.random.default_rng(8_116).uniform(0.2, 5, 40)
     expected = weights * estimate_leverage(kernel, points, points, weights, ridge=0.6)
-    np.testing.assert_allclose(atom_leverage(K, weights, ridge=0.6), expected, atol=1e-9)
+    np.testing.assert_allclose(landmark_leverage(K, weights, ridge=0.6), expected, atol=1e-9)
 
 
 def test_an_exact_dictionary_needs_no_allowance():
@@ -156,7 +155,7 @@ def test_an_exact_dictionary_needs_no_allowance():
         np.testing.assert_allclose(exact, reference.kernel_leverage(K, 1.5))
 
 
-def test_without_atoms_a_score_is_what_a_single_point_would_have_at_most():
+def test_without_landmarks_a_score_is_what_a_single_point_would_have_at_most():
     K = random_psd(6, 3, seed=99_175)
     kernel, points = bind("precomputed", None, K)
     empty = estimate_leverage(kernel, points, points[:0], np.zeros(0), ridge=2.0)
@@ -164,12 +163,14 @@ def test_without_atoms_a_score_is_what_a_single_point_would_have_at_most():
 
 
 def test_chunks_do_not_matter():
-    X = clusters(50)
-    kernel, root = as_kernel("rbf", {"gamma": 0.5}), np.full(9, 1.5)
-    whole, pieces = (
-        _explained(kernel, X, X[:9], root, 1.0, most_entries=most) for most in (10**6, 30)
-    )
-    np.testing.assert_allclose(pieces, whole, rtol=1e-12)
+    """6,000 points and 1,000 landmarks are more kernel values than a chunk has."""
+    X = clusters(6000)
+    assert X.shape[0] * 1000 > CHUNK_ENTRIES
+    settings = {"landmarks": X[:1000], "weights": np.full(1000, 1.5), "ridge": 1.0}
+    kernel = as_kernel("rbf", {"gamma": 0.5})
+    whole = estimate_leverage(kernel, X, **settings)
+    pieces = [estimate_leverage(kernel, part, **settings) for part in np.array_split(X, 4)]
+    np.testing.assert_allclose(np.concatenate(pieces), whole, rtol=1e-9)
 
 
 @pytest.mark.parametrize("n_inexact", [0, 1, 2, 5])

@@ -14,7 +14,7 @@ from graphsqueak.kernel import (
     NystromTransformer,
     effective_dimension,
 )
-from graphsqueak.kernel.embedding import Embedding
+from graphsqueak.kernel.embedding import NystromEmbedding
 from graphsqueak.kernel.kernels import as_kernel
 from tests.kernel.problems import clusters, gaussian_matrix
 
@@ -79,11 +79,11 @@ def test_dependent_landmarks_open_no_coordinate():
 
 def test_the_map_between_embeddings_is_exact_within_the_older_span():
     kernel = as_kernel("rbf", PARAMS)
-    older, newer = Embedding(kernel, X[:12]), Embedding(kernel, X[4:40])
+    older, newer = NystromEmbedding(kernel, X[:12]), NystromEmbedding(kernel, X[4:40])
     inside = older(X[4:12])
     T = newer.map_from(older)
     np.testing.assert_allclose(inside @ T.T, newer(X[4:12]), atol=1e-6)
-    grown = Embedding(kernel, X[:20])
+    grown = NystromEmbedding(kernel, X[:20])
     T = grown.map_from(older)
     np.testing.assert_allclose(T.T @ T, np.eye(older.rank), atol=1e-6)
 
@@ -136,7 +136,7 @@ def test_the_risk_grows_by_no_more_than_its_factor(lam):
     assert tested >= 8
 
 
-@pytest.mark.parametrize("sampling", [SQUEAK(n_components=150), KORS(n_copies=3)])
+@pytest.mark.parametrize("sampling", [SQUEAK(n_landmarks=150), KORS(n_copies=3)])
 def test_one_pass_does_almost_as_well_as_two(sampling):
     points = clusters(2000, seed=90_044)
     rng = np.random.default_rng(5_512)
@@ -202,8 +202,8 @@ def test_components_of_a_stream_are_close_to_those_of_two_passes():
     assert np.all(pca.eigenvalues_ >= 0.97 * exact)
 
 
-def test_late_atoms_know_about_early_points():
-    """One pass of KORS is nearly as good as summing again over all rows for the same atoms."""
+def test_late_landmarks_know_about_early_points():
+    """One pass of KORS is nearly as good as summing again over all rows for the same landmarks."""
     rng = np.random.default_rng(60_107)
     X = rng.normal(size=(1500, 4))
     y = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2]

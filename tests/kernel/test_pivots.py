@@ -1,4 +1,4 @@
-"""Randomly pivoted Cholesky: its law in blocks, its residual, and samplers that come up to it."""
+"""Randomly pivoted Cholesky: its distribution, its residual, and samplers that match it."""
 
 from itertools import permutations, product
 
@@ -7,7 +7,7 @@ import pytest
 
 from graphsqueak.kernel import KORS, SQUEAK, RPCholesky
 from graphsqueak.kernel.kernels import bind
-from graphsqueak.kernel.pivots import draw_best_pivots, draw_pivots, pivot_weights
+from graphsqueak.kernel.pivots import draw_best_pivots, draw_pivots, kernel_factor, pivot_weights
 from tests.kernel.problems import clusters, gaussian_matrix, random_psd
 
 
@@ -46,14 +46,14 @@ def test_chances_are_those_of_the_draws(block):
     kernel, points = bind("precomputed", None, K)
     pivots = draw_pivots(kernel, points, 12, rng=np.random.default_rng(5), block=block, floor=0.0)
     residual = K.copy()
-    for i, chance in zip(pivots.rows, pivots.chance, strict=True):
+    for i, chance in zip(pivots.rows, pivots.prob, strict=True):
         assert chance == pytest.approx(residual[i, i] / np.trace(residual), rel=1e-6)
         residual -= np.outer(residual[i], residual[i]) / residual[i, i]
     np.testing.assert_allclose(K - pivots.factor @ pivots.factor.T, residual, atol=1e-9)
 
 
-def test_the_best_of_eight_proposals_has_the_chance_that_is_told():
-    """Against all draws of eight, one by one; one pivot in ten is the first of them."""
+def test_the_best_of_eight_proposals_has_the_probability_that_is_returned():
+    """Against all draws of eight proposals; one pivot in ten is the first of them."""
     K = random_psd(5, 5, seed=88_214) + 0.1 * np.eye(5)
     residual = K - np.outer(K[2], K[2]) / K[2, 2]
     others = np.array([0, 1, 3, 4])
@@ -67,7 +67,7 @@ def test_the_best_of_eight_proposals_has_the_chance_that_is_told():
     for seed in range(50):
         rng = np.random.default_rng(seed)
         pivots = draw_best_pivots(K, 3, rng=rng, first=np.array([2]), floor=0.0)
-        assert pivots.chance[0] == pytest.approx(chance[others == pivots.rows[0]][0], rel=1e-9)
+        assert pivots.prob[0] == pytest.approx(chance[others == pivots.rows[0]][0], rel=1e-9)
         assert len({2, *pivots.rows.tolist()}) == 4
         seen.add(int(pivots.rows[0]))
     assert len(seen) > 1
@@ -80,7 +80,7 @@ def test_weights_of_the_best_pivots_are_unbiased():
     for run in range(3000):
         rng = np.random.default_rng(60_001 + run)
         pivots = draw_best_pivots(K, 3, rng=rng, first=first, floor=0.01)
-        totals.append(values[pivots.rows] @ pivot_weights(pivots.chance))
+        totals.append(values[pivots.rows] @ pivot_weights(pivots.prob))
     sigma = np.std(totals) / np.sqrt(len(totals))
     assert abs(np.mean(totals) - (values.sum() - values[4])) < 6 * sigma
 
@@ -88,15 +88,20 @@ def test_weights_of_the_best_pivots_are_unbiased():
 def test_the_best_pivots_leave_less():
     X = np.random.default_rng(7).normal(size=(300, 2))
     K = gaussian_matrix(X)
-    kernel, points = bind("precomputed", None, K)
-    first, left = np.arange(3), []
+    first = np.arange(3)
+    residual = K - K[:, first] @ np.linalg.solve(K[np.ix_(first, first)], K[first])
+    kernel, points = bind("precomputed", None, (residual + residual.T) / 2)
+    left = []
     for seed in range(8):
         a, b = (np.random.default_rng(seed) for _ in range(2))
-        both = (
-            draw_best_pivots(K, 27, rng=a, first=first),
-            draw_pivots(kernel, points, 27, rng=b, first=first),
+        best = draw_best_pivots(K, 27, rng=a, first=first)
+        plain = draw_pivots(kernel, points, 27, rng=b)
+        left.append(
+            [
+                np.trace(K - best.factor @ best.factor.T),
+                np.trace(residual - plain.factor @ plain.factor.T),
+            ]
         )
-        left.append([np.trace(K - pivots.factor @ pivots.factor.T) for pivots in both])
     best, plain = np.median(left, axis=0)
     assert best < 0.9 * plain
 
@@ -113,11 +118,11 @@ def test_all_rows_may_be_pivots():
 
 def test_more_pivots_than_dimensions_are_still_distinct():
     X = np.repeat(np.eye(3), 4, axis=0)
-    d = RPCholesky(kernel="linear", n_components=7, random_state=2).fit(X)
+    d = RPCholesky(kernel="linear", n_landmarks=7, random_state=2).fit(X)
     assert len(set(d.indices_)) == 7
     assert np.linalg.matrix_rank(d.components_) == 3
     assert np.all(np.isfinite(d.weights_))
-    nothing = RPCholesky(kernel="linear", n_components=2, random_state=2).fit(np.zeros((5, 1)))
+    nothing = RPCholesky(kernel="linear", n_landmarks=2, random_state=2).fit(np.zeros((5, 1)))
     assert len(set(nothing.indices_)) == 2
 
 
@@ -126,7 +131,7 @@ def test_all_but_the_best_columns_are_found():
     X = np.random.default_rng(6).normal(size=(300, 2))
     K = gaussian_matrix(X)
     lam = np.linalg.eigvalsh(K)[::-1]
-    settings = {"kernel": "precomputed", "n_components": 30}
+    settings = {"kernel": "precomputed", "n_landmarks": 30}
     left = [_trace_left(K, RPCholesky(random_state=s, **settings).fit(K)) for s in range(10)]
     assert lam[30:].sum() <= np.mean(left) < lam[20:].sum()
 
@@ -147,9 +152,18 @@ def test_streams_come_up_to_pivots_from_all_points(sampler):
     ring = 5 * np.column_stack([np.cos(angle), np.sin(angle)]) + 0.1 * rng.normal(size=(300, 2))
     X = rng.permutation(np.vstack([ring, 0.3 * rng.normal(size=(300, 2))]))
     K = gaussian_matrix(X)
-    settings = {"kernel": "precomputed", "n_components": 100, "ridge": "auto"}
+    settings = {"kernel": "precomputed", "n_landmarks": 100, "ridge": "auto"}
     ours, theirs = (
         np.median([_trace_left(K, kind(random_state=s, **settings).fit(K)) for s in range(5)])
         for kind in (sampler, RPCholesky)
     )
     assert ours < 0.97 * theirs
+
+
+def test_a_factor_reproduces_the_matrix():
+    K = gaussian_matrix(clusters(400, spread=0.3))
+    kernel, points = bind("precomputed", None, K)
+    Z = kernel_factor(kernel, points, rest=1e-5)
+    assert Z.shape[1] < 300
+    assert abs(np.trace(K - Z @ Z.T)) <= 1.1e-5
+    assert np.linalg.norm(K - Z @ Z.T, 2) <= 1.1e-5

@@ -28,13 +28,13 @@ CONFIGURATIONS = [
     *((sampler, {"n_copies": 3}) for sampler in BATCH),
     (ExactRLS, {"n_copies": 3, "scheme": "bernoulli"}),
     (ManyStepRLS, {"n_copies": 3, "scheme": "bernoulli"}),
-    *((sampler, {"n_components": 5}) for sampler in (*BATCH, SQUEAK, RPCholesky)),
-    (RPCholesky, {"n_components": 5, "block_size": 1}),
-    (SQUEAK, {"n_components": 2, "batch_size": 2}),
-    (KORS, {"n_components": 2}),
-    (KORS, {"n_components": 2, "ridge": "auto"}),
-    (KORS, {"n_components": 2, "n_copies": 1, "form": "paper"}),
-    (SQUEAK, {"n_components": 5, "ridge": "auto"}),
+    *((sampler, {"n_landmarks": 5}) for sampler in (*BATCH, SQUEAK, RPCholesky)),
+    (RPCholesky, {"n_landmarks": 5, "block_size": 1}),
+    (SQUEAK, {"n_landmarks": 2, "batch_size": 2}),
+    (KORS, {"n_landmarks": 2}),
+    (KORS, {"n_landmarks": 2, "ridge": "auto"}),
+    (KORS, {"n_landmarks": 2, "n_copies": 1, "form": "paper"}),
+    (SQUEAK, {"n_landmarks": 5, "ridge": "auto"}),
     (KORS, {"n_copies": 3}),
     (KORS, {"n_copies": 1, "form": "paper"}),
     (SQUEAK, {"n_copies": 4, "batch_size": 1}),
@@ -64,11 +64,11 @@ def test_weights_are_one_on_average(sampler, settings):
 @pytest.mark.parametrize("ridge", [0.5, "auto"])
 def test_a_number_of_components_is_met(sampler, ridge):
     X = clusters(300)
-    d = sampler(kernel_params=PARAMS, ridge=ridge, n_components=40, random_state=5).fit(X)
+    d = sampler(kernel_params=PARAMS, ridge=ridge, n_landmarks=40, random_state=5).fit(X)
     assert len(d.indices_) == len(set(d.indices_)) == 40
     np.testing.assert_array_equal(d.components_, X[d.indices_])
     assert d.ridge_ > 0
-    everything = sampler(ridge=ridge, n_components=40, random_state=5).fit(X[:10])
+    everything = sampler(ridge=ridge, n_landmarks=40, random_state=5).fit(X[:10])
     np.testing.assert_array_equal(np.sort(everything.indices_), np.arange(10))
     if sampler is not RPCholesky:  # whose weights are by the order of the draws
         np.testing.assert_allclose(everything.weights_, 1.0)
@@ -281,7 +281,7 @@ def test_sizes_stay_within_their_bounds(n_copies):
 def test_a_point_that_is_alone_is_found_by_scores_and_lost_by_uniform_sampling(sampler):
     X = np.zeros((400, 2))
     X[137] = 8.0
-    size = {"n_copies": 8} if sampler is KORS else {"n_components": 12}
+    size = {"n_copies": 8} if sampler is KORS else {"n_landmarks": 12}
     found = 0
     for seed in range(20):
         d = sampler(ridge=0.1, random_state=1_000 + seed, **size).fit(X)
@@ -323,16 +323,16 @@ def test_a_kernel_of_zeros_is_no_accident():
         (ExactRLS, {"epsilon": 1.0}, "epsilon"),
         (ExactRLS, {"delta": 0.0}, "delta"),
         (ExactRLS, {"budget": "pratical"}, "budget"),
-        (ExactRLS, {"n_components": 0}, "n_components"),
-        (ExactRLS, {"n_components": 5, "n_copies": 5}, "not both"),
+        (ExactRLS, {"n_landmarks": 0}, "n_landmarks"),
+        (ExactRLS, {"n_landmarks": 5, "n_copies": 5}, "not both"),
         (ExactRLS, {"n_copies": 2.5}, "n_copies"),
-        (ExactRLS, {"ridge": "auto"}, "needs n_components"),
+        (ExactRLS, {"ridge": "auto"}, "needs n_landmarks"),
         (ExactRLS, {"ridge": -1.0}, "ridge"),
         (ExactRLS, {"scheme": "poisson"}, "scheme"),
         (KORS, {"form": "003"}, "form"),
-        (KORS, {"ridge": "auto"}, "needs n_components"),
-        (RPCholesky, {}, "give n_components"),
-        (RPCholesky, {"n_components": 2, "block_size": 0}, "block_size"),
+        (KORS, {"ridge": "auto"}, "needs n_landmarks"),
+        (RPCholesky, {}, "give n_landmarks"),
+        (RPCholesky, {"n_landmarks": 2, "block_size": 0}, "block_size"),
         (KORS, {"horizon": 0}, "horizon"),
         (SQUEAK, {"tree": "oak"}, "tree"),
         (SQUEAK, {"batch_size": 0}, "batch_size"),

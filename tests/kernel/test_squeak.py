@@ -8,7 +8,7 @@ from scipy.optimize import brentq
 
 from graphsqueak import InputError
 from graphsqueak.kernel import SQUEAK, ExactRLS, as_kernel
-from graphsqueak.kernel.samplers.atoms import MergeRule, leaf, merge_nodes
+from graphsqueak.kernel.samplers.merging import MergeRule, leaf, merge_nodes
 from graphsqueak.randomness import child_seed
 from tests import reference
 from tests.kernel.problems import clusters, gaussian_matrix
@@ -17,7 +17,7 @@ PARAMS = {"gamma": 0.5}
 SETTINGS = {"kernel_params": PARAMS, "random_state": 21}
 
 
-@pytest.mark.parametrize("size", [{"n_copies": 6}, {"n_components": 30, "ridge": "auto"}])
+@pytest.mark.parametrize("size", [{"n_copies": 6}, {"n_landmarks": 30, "ridge": "auto"}])
 def test_how_rows_are_cut_into_calls_does_not_matter(size):
     X = clusters(500)
     whole = SQUEAK(**SETTINGS, **size, horizon=500).fit(X)
@@ -45,7 +45,7 @@ def test_probabilities_never_rise_and_copies_never_come_back():
 
 
 def replay(X, parts, **settings):
-    """The atoms (rows, p, q) of one merge of the reference, those without copies left out."""
+    """The landmarks (rows, p, q) of one merge of the reference, those without copies left out."""
     rows = np.concatenate([part[0] for part in parts])
     p, q = reference.squeak_merge([(X[part[0]], *part[1:]) for part in parts], **settings)
     return rows[q > 0], p[q > 0], q[q > 0]
@@ -84,14 +84,14 @@ def test_a_merge_is_the_loop_of_the_listing(n_inexact, epsilon):
     np.testing.assert_array_equal(merged.rows, rows)
     np.testing.assert_array_equal(merged.copies, q)
     np.testing.assert_allclose(merged.prob, p, rtol=1e-9)
-    assert not merged.exact
+    assert not merged.is_exact
 
 
 @pytest.mark.parametrize("share", [0.0, 0.3])
 def test_a_merge_to_a_fixed_size_has_the_chances_of_the_formula(share):
     """min(1, c ((1 - s) tau_i + s mean(tau))), c such that the chances add up to the size."""
     X = linear_points(60)
-    rule = MergeRule(as_kernel("linear"), 2.0, 0.5, n_copies=None, size=15, uniform_share=share)
+    rule = MergeRule(as_kernel("linear"), 2.0, 0.5, n_copies=1, size=15, uniform_share=share)
     node = merge_nodes(rule, [leaf(rule, X, 0)], rng=np.random.default_rng(8))
     tau = reference.kernel_leverage(X @ X.T, 2.0)
     score = (1 - share) * tau + share * tau.mean()
@@ -113,14 +113,14 @@ def test_a_stream_and_a_merge_of_two_streams_are_chains_of_the_listing():
         part = None
         for number, start in enumerate(range(first, stop, 20)):
             fresh = raw(np.arange(start, start + 20), 40)
-            rng = np.random.default_rng(child_seed(d._seed, number))
+            rng = np.random.default_rng(child_seed(d.seed_, number))
             parts = [fresh] if part is None else [part, fresh]
             part = *replay(X, parts, rng=rng, **settings), False
         np.testing.assert_array_equal(d.indices_, part[0] - first)
         np.testing.assert_allclose(d.weights_, part[2] / (40 * part[1]), rtol=1e-8)
         ends.append(part)
     both = one.merge(two)
-    rng = np.random.default_rng(child_seed(child_seed(one._seed, two._seed % 2**32), 0))
+    rng = np.random.default_rng(child_seed(child_seed(one.seed_, two.seed_ % 2**32), 0))
     rows, p, q = replay(X, ends, rng=rng, **settings)
     np.testing.assert_array_equal(both.indices_, rows)
     np.testing.assert_allclose(both.weights_, q / (40 * p), rtol=1e-8)
@@ -145,7 +145,7 @@ def test_a_tree_sees_every_row_and_depends_on_its_seed_alone(arity):
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"n_jobs": 2}, "share out a tree"),
+        ({"n_jobs": 2}, "need a tree"),
         ({"n_jobs": 2, "tree": "balanced", "kernel": "precomputed"}, "sent to every worker"),
     ],
 )
@@ -259,7 +259,7 @@ def test_merges_are_unbiased():
 
 def test_a_dictionary_survives_pickling_in_mid_stream():
     X = clusters(300)
-    d = SQUEAK(**SETTINGS, n_components=20).partial_fit(X[:130])
+    d = SQUEAK(**SETTINGS, n_landmarks=20).partial_fit(X[:130])
     thawed = pickle.loads(pickle.dumps(d))  # noqa: S301
     np.testing.assert_array_equal(
         d.partial_fit(X[130:]).weights_, thawed.partial_fit(X[130:]).weights_
@@ -289,18 +289,18 @@ def test_a_kernel_matrix_cannot_be_continued_or_merged():
         one.merge(one)
 
 
-def test_a_uniform_share_gives_crowds_their_atoms_and_loses_no_outlier():
-    """950 points in a crowd, 50 far from all: leverage alone leaves the crowd an atom or two.
+def test_a_uniform_share_gives_crowds_their_landmarks_and_loses_no_outlier():
+    """950 points in a crowd, 50 far from all: leverage alone gives the crowd a landmark or two.
 
-    With a share s of the atoms drawn alike, the crowd gets about s of them times its share of the
-    points; weights stay unbiased, so that their sum is the number of points.
+    If a fraction s of the landmarks is sampled uniformly, the crowd gets about s of them times its
+    fraction of the points. Weights stay unbiased, so that their sum is the number of points.
     """
     rng = np.random.default_rng(64_077)
     X = np.concatenate([0.01 * rng.normal(size=(950, 1)), 10.0 * (1 + np.arange(50)[:, None])])
     X = X[rng.permutation(1000)]
     in_crowd, totals = {}, []
     for share in (0.0, 0.5):
-        how = {"n_components": 60, "ridge": 1.0, "uniform_share": share, "kernel_params": PARAMS}
+        how = {"n_landmarks": 60, "ridge": 1.0, "uniform_share": share, "kernel_params": PARAMS}
         made = [SQUEAK(random_state=seed, **how).fit(X) for seed in range(20)]
         in_crowd[share] = np.mean([(np.abs(d.components_) < 1).sum() for d in made])
         totals += [d.weights_.sum() for d in made if share]

@@ -158,8 +158,8 @@ def test_thinning_starts_an_epoch_and_carrying_on_does_not():
     X = rng.normal(size=(200, 3))
     settings = {"kernel": "linear", "alpha": 0.1, "n_copies": 4, "n_components": 12}
     thinned = PROSNKONS(random_state=8, **settings).fit(X, X[:, 0])
-    assert thinned.models_[0].stream.n_thinned > 0
-    assert thinned.n_epochs_ == 1 + 3 + thinned.models_[0].stream.n_thinned
+    assert thinned.models_[0].stream.n_subsamplings > 0
+    assert thinned.n_epochs_ == 1 + 3 + thinned.models_[0].stream.n_subsamplings
     assert CONKONS(random_state=8, **settings).fit(X, X[:, 0]).n_epochs_ == 1
 
 

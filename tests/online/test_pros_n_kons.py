@@ -126,7 +126,7 @@ def test_a_full_dictionary_goes_on_by_least_squares_in_what_is_left():
     settings = {"kernel_params": PARAMS, "alpha": 0.1, "clip": None, "random_state": 4}
     learner = CONKONS(n_components=30, n_copies=3, **settings)
     learner.predict_then_learn(X, y)
-    assert learner.models_[0].stream.n_thinned > 0
+    assert learner.models_[0].stream.n_subsamplings > 0
     assert learner.n_coordinates_ <= learner.n_support_ <= 30
     step = NewtonStep(alpha=0.3, rule=step_rule(get_loss("squared"), "auto", np.inf))
     for _ in range(4):
@@ -147,11 +147,11 @@ def test_a_full_dictionary_drops_a_tenth_of_its_atoms(learner):
     X, y = problem(400)
     settings = {"kernel_params": PARAMS, "alpha": 0.1, "n_copies": 3, "random_state": 4}
     full = learner(n_components=30, **settings)
-    sizes, n_thinned = [], 0
+    sizes, n_subsamplings = [], 0
     for x, target in zip(X, y, strict=True):
         full.learn_one(x, target)
-        if full.models_[0].stream.n_thinned > n_thinned:
-            n_thinned = full.models_[0].stream.n_thinned
+        if full.models_[0].stream.n_subsamplings > n_subsamplings:
+            n_subsamplings = full.models_[0].stream.n_subsamplings
             sizes.append(full.n_support_)
     assert len(sizes) > 2
     assert set(sizes) == {27}
@@ -166,14 +166,14 @@ def test_thinning_within_a_span_changes_no_prediction_of_one_that_carries_on():
     expected = CONKONS(**settings).predict_then_learn(X, y)
     thinned = CONKONS(n_components=12, **settings)
     np.testing.assert_allclose(thinned.predict_then_learn(X, y), expected, atol=1e-9)
-    assert thinned.models_[0].stream.n_thinned >= 3
-    again, n_thinned = PROSNKONS(n_components=12, **settings), 0
+    assert thinned.models_[0].stream.n_subsamplings >= 3
+    again, n_subsamplings = PROSNKONS(n_components=12, **settings), 0
     for x, target in zip(X, y, strict=True):
         again.learn_one(x, target)
-        if again.models_[0].stream.n_thinned > n_thinned:  # it starts anew
-            n_thinned = again.models_[0].stream.n_thinned
+        if again.models_[0].stream.n_subsamplings > n_subsamplings:  # it starts anew
+            n_subsamplings = again.models_[0].stream.n_subsamplings
             assert not again.predict(X).any()
-    assert n_thinned >= 3
+    assert n_subsamplings >= 3
 
 
 @pytest.mark.parametrize("learner", [CONKONS, PROSNKONS])
@@ -197,7 +197,7 @@ def test_rows_batches_and_copies_give_the_same_learner(learner):
     X, y = problem(400)
     settings = {"kernel_params": PARAMS, "ridge": 0.5, "random_state": 12, "n_components": 18}
     whole = learner(**settings).fit(X, y)
-    assert learner is BKONS or whole.models_[0].stream.n_thinned > 0
+    assert learner is BKONS or whole.models_[0].stream.n_subsamplings > 0
     rows = learner(**settings)
     for i in range(150):
         rows.learn_one(X[i], y[i])
@@ -224,7 +224,7 @@ def test_part_of_a_copy_is_refused_and_a_fraction_of_a_coin_is_not(learner):
     """A binomial of half a copy is no number; all weights came out as NaN."""
     X, y = problem(200)
     for n_copies in (0.5, 2.5):
-        with pytest.raises(InputError, match=f"n_copies={n_copies} is no whole number"):
+        with pytest.raises(InputError, match=f"n_copies={n_copies} is not a whole number"):
             learner(n_copies=n_copies, random_state=1).fit(X, y)
     kept = learner(n_copies=0.5, form="paper", random_state=1).fit(X, y)
     assert np.all(np.isfinite(kept.models_[0].stream.sampler.weights))

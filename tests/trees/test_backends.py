@@ -129,7 +129,7 @@ def test_killing_workers_twice_changes_nothing(cluster, folder):
 def test_dictionaries_run_on_the_same_trees(cluster):
     X = clusters(600)
     settings = {"kernel_params": {"gamma": 0.5}, "random_state": 21, "batch_size": 64}
-    for size in ({"n_copies": 6}, {"n_components": 30}):
+    for size in ({"n_copies": 6}, {"n_landmarks": 30}):
         sampler = SQUEAK(**settings, **size, tree="balanced")
         here = [sampler.fit(X).indices_, sampler.weights_]
         sampler.set_params(scheduler=cluster.scheduler_address)

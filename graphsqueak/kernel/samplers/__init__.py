@@ -1,1 +1,1 @@
-"""Samplers of points: dictionaries from all points at once, from a stream, from a tree."""
+"""Samplers of landmarks: from all points in memory, from a stream, by a tree of merges."""

@@ -1,10 +1,11 @@
-"""BLESS [RCCR18]: Many-Step sampling that looks at few points while the ridge is large.
+"""BLESS: Many-Step sampling that scores few points while the ridge is large [RCCR18].
 
-At ridge g no score exceeds k / (k + g), k the largest entry of the diagonal. So a point is first
-drawn with probability b = min(1, q k / (k + g)), blindly, and only if it comes through is it
-scored, with the dictionary of the level before, and kept with probability min(1, q p_i / b).
-Together that is min(1, q p_i), as in `ManyStepRLS` with scheme="bernoulli", at O(n k q / g) scores,
-not n. The last level has the asked ridge.
+At ridge g no leverage score exceeds b = k / (k + g), where k is the largest entry of the diagonal
+of K. A point is first sampled uniformly, with probability u = min(1, q b). Only if it is kept, its
+score p_i is estimated from the dictionary of the level before, and it is kept with probability
+min(1, q p_i / u). In total, the probability is min(1, q p_i), as in `ManyStepRLS` with
+scheme="bernoulli", but only O(n k q / g) points are scored instead of n. The ridge is halved at
+each level, until it is the one that was asked for.
 
 References
 ----------
@@ -22,88 +23,94 @@ from graphsqueak.sampling import inclusion_probabilities, systematic_sample
 
 __all__ = ["BLESS"]
 
-_CANDIDATES = 5  # per atom, at least, when the number of atoms is fixed
-
 
 class BLESS(BatchDictionary):
-    """Bottom-up sampling: few points are looked at while the ridge is large.
+    """Bottom-up leverage score sampling, which scores few points while the ridge is large.
+
+    Use it in place of `ManyStepRLS` if there are many more points than landmarks, all of them in
+    memory.
 
     Parameters
     ----------
     kernel, kernel_params
         See `as_kernel`; kernel="precomputed" takes the kernel matrix in place of the points.
     ridge : float or "auto"
-        gamma > 0, in the units of the eigenvalues of K. "auto", with `n_components` only: a quarter
-        as many effective dimensions as atoms, found from a sample of the points.
-    n_components : int, optional
-        Exactly that many atoms (all points, if there are fewer). Otherwise the copies decide.
+        gamma > 0, in the units of the eigenvalues of K. "auto", with `n_landmarks` only: the
+        effective dimension is a quarter of `n_landmarks`, estimated from a sample of the points.
+    n_landmarks : int, optional
+        Number of landmarks (all points, if there are fewer). Default: determined by the copies.
     n_copies : int, optional
-        q at each level, instead of `budget`'s. Not with `n_components`.
+        q at each level, instead of that of `budget`. Not with `n_landmarks`.
     epsilon, delta : float in (0, 1)
-        Accuracy asked for; with budget="theory", the probability of being less accurate.
+        Accuracy asked for, and the probability of a worse one with budget="theory".
     budget : {"practical", "theory"}
-        As for `ManyStepRLS`: q by rho log(n) / epsilon^2, or so that the proof holds.
+        q: rho log(n) / epsilon^2, or the number for which the proof holds for all levels.
     scheme : {"binomial", "bernoulli"}
-        Has no say: a point is kept once or not at all.
+        Ignored: a point is kept once or not at all.
     random_state : int, numpy Generator or None
 
     Attributes
     ----------
     indices_, weights_, components_ : ndarray
-        Row numbers, weights s_i and points of the atoms (for "precomputed", row numbers again).
+        Row numbers, weights s_i and points of the landmarks (row numbers for "precomputed").
     ridge_, n_copies_, n_seen_
-        The ridge, the copies (None with `n_components`), and how many points were seen.
+        The ridge, the copies (None with `n_landmarks`), and the number of points.
 
     Examples
     --------
     >>> X = np.append(np.zeros(1000), 9.0)[:, None]
-    >>> d = BLESS(ridge=0.1, n_components=5, random_state=7).fit(X)
+    >>> d = BLESS(ridge=0.1, n_landmarks=5, random_state=7).fit(X)
     >>> len(d.indices_), 1000 in d.indices_
     (5, True)
     """
 
     def _draw(self, kernel, points, rng):
-        n, diagonal = len(points), kernel.diag(points)
-        largest = max(diagonal.max(), np.finfo(np.float64).tiny)
-        n_levels = max(math.ceil(math.log2(n * largest / self.ridge_)), 0) + 1
+        n_points = len(points)
+        # The kernel may be zero everywhere.
+        largest = max(kernel.diag(points).max(), np.finfo(np.float64).tiny)
+        n_levels = max(math.ceil(math.log2(n_points * largest / self.ridge_)), 0) + 1
         factor = max(2.0, rho(self.epsilon, n_inexact=2))
-        self.n_copies_ = self._copies(n, rho=factor, n_draws=n_levels)
-        rows, weight = np.zeros(0, np.int64), np.zeros(0)
+        self.n_copies_ = self._count_copies(n_points, rho=factor, n_draws=n_levels)
+        rows = np.zeros(0, np.int64)
+        weights = np.zeros(0)
         for level in reversed(range(n_levels)):
             ridge = self.ridge_ * 2**level
             bound = largest / (largest + ridge)
-            blind, drawn = self._draw_blindly(n, bound, rng)
-            score = self._level_scores(kernel, points, rows, weight, drawn, ridge, bound)
-            rows, weight = self._thin(drawn, blind, score, rng)
-        return rows, weight
+            candidate_prob = self._candidate_prob(n_points, bound)
+            n_candidates = rng.binomial(n_points, candidate_prob)
+            candidates = np.sort(rng.choice(n_points, size=n_candidates, replace=False))
+            if rows.size:
+                # The dictionary of the last level is accurate for twice the ridge.
+                score = estimate_leverage(
+                    kernel,
+                    points[candidates],
+                    points[rows],
+                    weights,
+                    ridge=(1 + self._assumed_epsilon()) * ridge,
+                    epsilon=self._assumed_epsilon(),
+                )
+            else:
+                # At the first level, trace(K) <= ridge and tau_i is about k_ii / ridge.
+                score = kernel.diag(points[candidates]) / ridge
+            keep_prob = self._keep_prob(np.minimum(score, bound), candidate_prob)
+            if self.n_copies_ is None:
+                chosen = systematic_sample(keep_prob, rng=rng)
+            else:
+                chosen = np.flatnonzero(rng.random(candidates.size) < keep_prob)
+            rows = candidates[chosen]
+            weights = 1 / (candidate_prob * keep_prob[chosen])
+        return rows, weights
 
-    def _draw_blindly(self, n, bound, rng):
-        """The chance of being looked at, and who is."""
-        copies = math.log(n) + 1 if self.n_copies_ is None else self.n_copies_
-        share = min(1.0, copies * bound)
+    def _candidate_prob(self, n_points, bound):
+        """Return the probability to score a point, whose score is at most `bound`."""
+        if self.n_copies_ is not None:
+            return min(1.0, self.n_copies_ * bound)
+        # Five candidates per landmark at least: sampling all candidates would be uniform sampling.
+        least = 5 * self.n_landmarks / n_points
+        return min(1.0, max((math.log(n_points) + 1) * bound, least))
+
+    def _keep_prob(self, score, candidate_prob):
+        """Return the probability to keep each candidate."""
         if self.n_copies_ is None:
-            share = min(1.0, max(share, _CANDIDATES * self.n_components / n))
-        return share, np.sort(rng.choice(n, size=rng.binomial(n, share), replace=False))
-
-    def _level_scores(self, kernel, points, rows, weight, drawn, ridge, bound):
-        """Under-estimates at this ridge from a dictionary made at twice the ridge."""
-        if not rows.size:  # the first level: trace(K) <= ridge, so tau_i is about k_ii / ridge
-            return np.minimum(kernel.diag(points[drawn]) / ridge, bound)
-        score = estimate_leverage(
-            kernel,
-            points[drawn],
-            points[rows],
-            weight,
-            ridge=(1 + self._slack()) * ridge,
-            epsilon=self._slack(),
-        )
-        return np.minimum(score, bound)
-
-    def _thin(self, drawn, blind, score, rng):
-        if self.n_copies_ is None:
-            keep = inclusion_probabilities(score, self.n_components)
-            chosen = systematic_sample(keep, rng=rng)
-        else:
-            keep = np.minimum(self.n_copies_ * score / blind, 1.0)
-            chosen = np.flatnonzero(rng.random(drawn.size) < keep)
-        return drawn[chosen], 1 / (blind * keep[chosen])
+            return inclusion_probabilities(score, self.n_landmarks)
+        return np.minimum(self.n_copies_ * score / candidate_prob, 1.0)

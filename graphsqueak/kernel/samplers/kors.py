@@ -1,10 +1,12 @@
-"""KORS: a dictionary from a stream, one look at each point.
+"""KORS: a dictionary from a stream, in which each point is seen once.
 
-A point is kept with a chance like its leverage among the atoms so far, and weighs more by the
-inverse (`atom_stream`). Without `n_components` nothing ever leaves, and at the budget of the proof
-every prefix of the stream is served. With it, the stream holds up to three times as many atoms,
-thins them to twice as many when they are more, and shows `n_components` of them, chosen as SQUEAK
-does (`atoms`): the place of a late point is as good as that of an early one.
+A point is kept with a probability like its leverage score among the landmarks so far, and is
+reweighted by the inverse (`landmark_stream`). Without `n_landmarks` no landmark is dropped, and
+with the number of copies in the proof every prefix of the stream has an accurate dictionary.
+
+With `n_landmarks`, up to three times as many are stored. When there are more, they are subsampled
+to twice as many, so that late points are sampled like early ones. The landmarks that are returned
+are selected from the stored ones as in SQUEAK (`merging.select_landmarks`).
 
 References
 ----------
@@ -15,65 +17,64 @@ References
 """
 
 from dataclasses import dataclass
-from typing import Literal, Self
+from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from graphsqueak.kernel.leverage import rho
-from graphsqueak.kernel.samplers.atom_stream import AtomStream
-from graphsqueak.kernel.samplers.atoms import Atoms, MergeRule, Node, show_atoms
-from graphsqueak.kernel.samplers.dictionary import (
-    HORIZON,
-    Dictionary,
-    kors_copies,
-    warn_beyond,
+from graphsqueak.kernel.samplers.dictionary import StreamDictionary, kors_copies
+from graphsqueak.kernel.samplers.landmark_stream import LandmarkStream
+from graphsqueak.kernel.samplers.merging import (
+    STORED_PER_LANDMARK,
+    Landmarks,
+    MergeRule,
+    Node,
+    select_landmarks,
 )
 from graphsqueak.randomness import Step, child_seed
-from graphsqueak.validation import check_choice, check_count
+from graphsqueak.validation import check_choice
 
 __all__ = ["KORS"]
 
-_MOST, _FEWEST = 3, 2  # atoms held for each that is shown
-
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class KORS(Dictionary):
-    """Kernel online row sampling.
+class KORS(StreamDictionary):
+    """Kernel online row sampling, a one-pass sampler with O(m^2) time per point.
 
-    All prefixes of the stream are served: at the theory budget every one has an accurate
-    dictionary, of at most 3 q d_onl(ridge) atoms.
+    Use it if points arrive one by one, or if every prefix of the stream needs a dictionary: with
+    the number of copies in the proof, each is accurate and has at most 3 q d_onl(ridge) landmarks.
+    `SQUEAK` has fewer landmarks at the same accuracy, and can be merged.
 
     Parameters
     ----------
     kernel, kernel_params
         See `as_kernel`; kernel="precomputed" takes the kernel matrix in place of the points.
     ridge : float or "auto"
-        gamma > 0, in the units of the eigenvalues of K. "auto", with `n_components` only, grows
-        with the stream: a quarter as many effective dimensions as atoms.
-    n_components : int, optional
-        At most so many atoms. Early ones make room for late ones.
+        gamma > 0, in the units of the eigenvalues of K. "auto", with `n_landmarks` only, grows with
+        the stream: the effective dimension is a quarter of `n_landmarks`.
+    n_landmarks : int, optional
+        Largest number of landmarks. Early ones are dropped for later ones. Default: unlimited.
     epsilon : float in (0, 1)
         Accuracy asked for.
     budget : {"practical", "theory"}
-        Copies by rho log(T) / epsilon^2, or as many as the proof needs.
+        Copies per point: rho log(T) / epsilon^2, or the number in the proof.
     delta : float in (0, 1)
-        With budget="theory", the probability that some prefix is less accurate.
+        Probability that some prefix has a worse accuracy with budget="theory".
     n_copies : int, optional
-        Copies per point instead of `budget`'s; the beta of form="paper".
+        Copies per point, instead of those of `budget`; the beta of form="paper".
     form : {"thesis", "paper"}
-        Binomial copies [C17, Algorithm 8], or one coin per point [CLV17c, Algorithm 2].
+        Binomial copies [C17, Algorithm 8], or independent sampling of points [CLV17c, Algorithm 2].
     horizon : int, optional
-        T, the points for which epsilon is meant; by default those of `fit`, or a million for
-        `partial_fit`.
+        Number of points T for which epsilon is meant. Default: the points of `fit`, or a million
+        for `partial_fit`.
     random_state : int, numpy Generator or None
 
     Attributes
     ----------
     indices_, weights_, components_ : ndarray
-        Row numbers, weights s_i and points of the atoms (for "precomputed", row numbers again).
-    ridge_, n_copies_, n_seen_
-        The ridge and the copies used, and how many points were seen.
+        Row numbers, weights s_i and points of the landmarks (row numbers for "precomputed").
+    ridge_, n_copies_, n_seen_, seed_
+        The ridge so far, the copies, the number of points seen, and the seed of the draws.
 
     Examples
     --------
@@ -84,92 +85,56 @@ class KORS(Dictionary):
     """
 
     form: Literal["thesis", "paper"] = "thesis"
-    horizon: int | None = None
 
-    _fixed_size = False  # at most, and copies decide who comes in
+    # The copies are needed, and `n_landmarks` is an upper bound.
+    _has_fixed_size = False
 
-    def fit(self, X: ArrayLike, y: None = None) -> Self:
-        """Start again, and take in the rows of X.
+    def stored_points(self) -> np.ndarray:
+        """Return all points that are in memory: the landmarks, and others that may become ones."""
+        return self._stream.points
 
-        Parameters
-        ----------
-        X : array of shape (n, d)
-            Points, or their kernel matrix.
-        y : ignored
-        """
-        kernel, points = self._bind(X, reset=True)
-        self._begin(n_points=len(points))
-        return self._absorb(kernel, points)
-
-    def partial_fit(self, X: ArrayLike, y: None = None) -> Self:
-        """Take in more rows; one row at a time gives the same dictionary.
-
-        Parameters
-        ----------
-        X : array of shape (n, d)
-            Points.
-        y : ignored
-        """
-        kernel, points, fresh = self._bind_more(X)
-        if fresh:
-            self._begin(n_points=HORIZON)
-        return self._absorb(kernel, points)
-
-    @property
-    def ridge_(self) -> float:
-        """The ridge that the dictionary is for."""
-        return self._show()[1]
-
-    def _begin(self, *, n_points):
-        self._check()
+    def _begin(self, kernel, points):
         check_choice("form", self.form, ("thesis", "paper"))
-        if self.horizon is not None:
-            n_points = check_count("horizon", self.horizon)
-        self._horizon = n_points
+        # The form of the paper over-estimates the scores instead.
         factor = rho(self.epsilon) if self.form == "thesis" else 1.0
-        self.n_copies_ = self._copies(n_points, rho=factor, theory=kors_copies)
-        self.n_seen_, self._shown = 0, None
-        size, auto = self.n_components, isinstance(self.ridge, str)
-        self._stream = AtomStream(
-            ridge=0.0 if auto else float(self.ridge),
+        self.n_copies_ = self._count_copies(self._horizon, rho=factor, theory=kors_copies)
+        is_auto = isinstance(self.ridge, str)
+        size = self.n_landmarks
+        self._stream = LandmarkStream(
+            ridge=0.0 if is_auto else float(self.ridge),
             n_copies=self.n_copies_,
             epsilon=self.epsilon,
             form=self.form,
-            seed=int(np.random.default_rng(self.random_state).integers(2**63)),
-            ceiling=None if size is None else _MOST * size,
-            after=None if size is None else _FEWEST * size,
-            grows=auto,
+            seed=self.seed_,
+            max_landmarks=size and (STORED_PER_LANDMARK + 1) * size,
+            n_after=size and STORED_PER_LANDMARK * size,
+            ridge_grows=is_auto,
         )
 
-    def _kept_atoms(self):
-        return self._show()[0]
-
-    def _held_points(self):
-        return self._stream.points
-
-    def _absorb(self, kernel, points):
-        if self.budget == "theory" or self.horizon is not None:
-            warn_beyond(self._horizon, self._stream.n_seen, len(points))
+    def _update(self, kernel, points):
+        self._kernel = kernel
+        # Other users of a stream work on each insertion; here the landmarks are enough.
         for block in self._stream.blocks(kernel, points):
             for _ in block.insertions():
                 pass
-        self.n_seen_, self._shown = self._stream.n_seen, None
-        self._kernel = kernel
-        return self
+        self.n_seen_ = self._stream.n_seen
 
-    def _show(self):
-        """The atoms that are shown, and their ridge; the stream is left as it is."""
-        if self._shown is None:
-            stream = self._stream
-            rows, weight = np.array(stream.rows, dtype=np.int64), stream.sampler.weights
-            ridge = stream.sampler.ridge
-            self._shown = Atoms(rows, stream.points, weight), ridge
-            if self.n_components is not None and rows.size > self.n_components:
-                copies = np.ones(rows.size, np.int64)
-                held = Node(rows, stream.points, 1 / weight, copies, ridge, exact=False)
-                fixed = 0.0 if stream.grows else ridge
-                size = self.n_components
-                rule = MergeRule(self._kernel, fixed, self.epsilon, None, size)
-                rng = np.random.default_rng(child_seed(stream.seed, Step.FINAL))
-                self._shown = show_atoms(rule, [held], size, rng=rng)
-        return self._shown
+    def _select(self):
+        stream = self._stream
+        rows = np.array(stream.rows, dtype=np.int64)
+        weights = stream.sampler.weights
+        ridge = stream.sampler.ridge
+        if self.n_landmarks is None:
+            return Landmarks(rows, stream.points, weights), ridge
+        rule = MergeRule(
+            kernel=self._kernel,
+            ridge=0.0 if isinstance(self.ridge, str) else ridge,
+            epsilon=self.epsilon,
+            n_copies=1,
+            size=None,
+        )
+        # A landmark of weight s is one copy with probability 1 / s.
+        copies = np.ones(rows.size, np.int64)
+        stored = Node(rows, stream.points, 1 / weights, copies, ridge, is_exact=False)
+        rng = np.random.default_rng(child_seed(self.seed_, Step.FINAL))
+        return select_landmarks(rule, [stored], self.n_landmarks, rng=rng)

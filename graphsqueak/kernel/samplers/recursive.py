@@ -1,13 +1,14 @@
-"""Recursive ridge leverage score sampling [MM17]: halve, score with what came back, draw.
+"""Recursive ridge leverage score sampling: scores from a dictionary of half of the points [MM17].
 
-    rec(S):  if S is small, return all of S with weight 1;
-             keep each point of S with probability 1/2, and let I = rec(those);
-             l_i = (3/2) raw_i from I, for all i in S;
-             keep i with probability p_i = min(1, c l_i), c = 16 log(sum l / delta), weight 1 / p_i.
+    rec(S):  if S is small, return all of S with weight 1
+             keep each point of S with probability 1/2, and let I = rec(these points)
+             l_i = (3/2) raw_i from I, for all i in S
+             keep i with probability p_i = min(1, c l_i), c = 16 log(sum l / delta), weight 1 / p_i
 
-I is no accurate dictionary of S, only of a half without reweighting; that l_i over-estimates tau_i
-is what makes the proof work. [C17, Algorithm 6] asks for Eq. 3.2 with e = 1/2, whose factor 1 - e
-is an under-estimate; the factor here is 1 + e. Its two listings also disagree on 16 and 32.
+I is not an accurate dictionary of S, only of a half of it that is not reweighted. The proof works
+because l_i is an upper bound of tau_i. [C17, Algorithm 6] asks for Eq. 3.2 with e = 1/2, whose
+factor 1 - e is that of a lower bound; the factor here is 1 + e. Its two listings also disagree on
+16 and 32.
 
 References
 ----------
@@ -20,114 +21,123 @@ import math
 
 import numpy as np
 
-from graphsqueak.kernel.leverage import estimate_leverage
+from graphsqueak.kernel.leverage import estimate_leverage, weighted_gram
 from graphsqueak.kernel.samplers.batch import BatchDictionary
 
 __all__ = ["RecursiveRLS"]
 
-_EPSILON = 0.5  # of the proof
-_SMALL = 16
+# Points that are all kept, without a recursion; budget="theory" has the number in the proof.
+# Halved or doubled, only the cost of tiny matrices changes.
+SMALL_SIZE = 16
 
 
 class RecursiveRLS(BatchDictionary):
-    """Recursive sampling with over-estimates.
+    """Recursive sampling by upper bounds of the scores, from half of the points.
+
+    Use it in place of `ManyStepRLS` if no ridge is known: with ridge="auto", each level has one
+    that suits its points.
 
     Parameters
     ----------
     kernel, kernel_params
         See `as_kernel`; kernel="precomputed" takes the kernel matrix in place of the points.
     ridge : float or "auto"
-        gamma > 0, in the units of the eigenvalues of K. "auto", with `n_components` = m only: every
-        level has the ridge (tr K_hat - its k largest eigenvalues) / k, k = m / (4 log m).
-    n_components : int, optional
-        m, exactly that many atoms, by the authors' fixed-size form: c = log(m) below the top.
+        gamma > 0, in the units of the eigenvalues of K. "auto", with `n_landmarks` = m only: every
+        level has the ridge (tr K_hat - its k largest eigenvalues) / k, with k = m / (4 log m).
+    n_landmarks : int, optional
+        Number of landmarks m, by the fixed-size form of the authors: c = log(m) below the top.
     epsilon : float in (0, 1)
-        Has no say: the proof is for 1/2.
+        Ignored: the proof is for 1/2.
     budget : {"practical", "theory"}
-        "practical" drops the 16 of c, and the 192 of the size below which everything is kept.
+        "practical" leaves out the 16 of c, and the 192 of the size below which all points are kept.
     delta : float in (0, 1)
-        The probability of being less accurate.
+        Probability of a worse accuracy.
     n_copies : int, optional
-        c itself. Not with `n_components`.
+        c. Not with `n_landmarks`.
     scheme : {"binomial", "bernoulli"}
-        Has no say: a point is kept once or not at all.
+        Ignored: a point is kept once or not at all.
     random_state : int, numpy Generator or None
 
     Attributes
     ----------
     indices_, weights_, components_ : ndarray
-        Row numbers, weights s_i and points of the atoms (for "precomputed", row numbers again).
+        Row numbers, weights s_i and points of the landmarks (row numbers for "precomputed").
     ridge_, n_copies_, n_seen_
-        The ridge and the c of the top (None with `n_components`), and how many points were seen.
+        The ridge and the c of the top level (None with `n_landmarks`), and the number of points.
 
     Examples
     --------
     >>> X = np.append(np.zeros(1000), 9.0)[:, None]
-    >>> d = RecursiveRLS(ridge=0.1, n_components=5, random_state=7).fit(X)
+    >>> d = RecursiveRLS(ridge=0.1, n_landmarks=5, random_state=7).fit(X)
     >>> len(d.indices_), 1000 in d.indices_
     (5, True)
     """
 
     def _find_ridge(self, kernel, points, rng):
+        # "auto" is resolved at each level.
         return None if isinstance(self.ridge, str) else float(self.ridge)
 
     def _draw(self, kernel, points, rng):
+        # Down the recursion: each level has half of the points of the one before.
         halves = [np.arange(len(points))]
         while halves[-1].size > self._small_size(len(halves)):
             halves.append(halves[-1][rng.random(halves[-1].size) < 0.5])
         rows = halves.pop()
-        weight = np.ones(rows.size)
+        weights = np.ones(rows.size)
         self.n_copies_ = None
+        ridge = self._level_ridge(kernel, points[rows], weights)
+        # Up again: each level is scored with the dictionary of its half.
         while halves:
             level = halves.pop()
-            ridge = self._level_ridge(kernel, points[rows], weight)
-            over = estimate_leverage(
+            bound = estimate_leverage(
                 kernel,
                 points[level],
                 points[rows],
-                weight,
+                weights,
                 ridge=ridge,
-                epsilon=_EPSILON,
+                epsilon=0.5,
                 side="over",
             )
-            prob = self._chances(over, delta=self.delta / 3 ** len(halves), top=not halves)
-            if not halves and self.n_components is not None:
-                chosen, weight = self._sample(over, None, rng)
+            is_top = not halves
+            if is_top and self.n_landmarks is not None:
+                chosen, weights = self._sample(bound, None, rng)
             else:
+                copies = self._level_copies(bound, depth=len(halves))
+                prob = np.minimum(copies * bound, 1.0)
                 chosen = np.flatnonzero(rng.random(level.size) < prob)
-                weight = 1 / prob[chosen]
+                weights = 1 / prob[chosen]
+                if is_top:
+                    self.n_copies_ = copies
             rows = level[chosen]
-            self.ridge_ = ridge
-        if self.ridge_ is None:
-            self.ridge_ = self._level_ridge(kernel, points[rows], weight)
-        return rows, weight
+            if not is_top:
+                ridge = self._level_ridge(kernel, points[rows], weights)
+        self.ridge_ = ridge
+        return rows, weights
 
     def _small_size(self, depth):
-        """Points that are kept without a look, at this depth of the recursion."""
-        if self.n_components is not None:
-            return max(_SMALL, self.n_components)
+        """Return the number of points that are all kept, at this depth of the recursion."""
+        if self.n_landmarks is not None:
+            return max(SMALL_SIZE, self.n_landmarks)
         if self.budget == "theory":
             return 192 * math.log(3 ** (depth - 1) / self.delta)
-        return _SMALL
+        return SMALL_SIZE
 
-    def _chances(self, over, *, delta, top):
-        """min(1, c l_i) with the c of this level."""
-        if self.n_components is not None:
-            copies = math.log(max(self.n_components, 3))
-        elif self.n_copies is not None:
-            copies = self.n_copies
-        else:
-            copies = math.log(max(over.sum() / delta, 2.0))
-            copies *= 16 if self.budget == "theory" else 1
-        if top and self.n_components is None:
-            self.n_copies_ = copies
-        return np.minimum(copies * over, 1.0)
+    def _level_copies(self, bound, *, depth):
+        """Return c of a level, from the upper bounds of its scores."""
+        if self.n_landmarks is not None:
+            return math.log(max(self.n_landmarks, 3))
+        if self.n_copies is not None:
+            return self.n_copies
+        delta = self.delta / 3**depth
+        constant = 16 if self.budget == "theory" else 1
+        return constant * math.log(max(bound.sum() / delta, 2.0))
 
-    def _level_ridge(self, kernel, atoms, weight):
+    def _level_ridge(self, kernel, landmarks, weights):
+        """Return the ridge for the next level, for "auto" from the eigenvalues of K_hat [MM17]."""
         if not isinstance(self.ridge, str):
             return float(self.ridge)
-        root = np.sqrt(weight)
-        eigenvalues = np.linalg.eigvalsh(root[:, None] * kernel(atoms, atoms) * root)
-        rank = math.ceil(self.n_components / (4 * math.log(max(self.n_components, 3))))
+        eigenvalues = np.linalg.eigvalsh(weighted_gram(kernel(landmarks, landmarks), weights))
+        rank = math.ceil(self.n_landmarks / (4 * math.log(max(self.n_landmarks, 3))))
         rest = np.maximum(eigenvalues[:-rank], 0.0).sum() / rank
+        # A kernel matrix of low rank leaves no rest.
         return float(max(rest, 1e-12 * eigenvalues.max(initial=1.0)))

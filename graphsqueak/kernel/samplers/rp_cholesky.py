@@ -1,10 +1,9 @@
-"""RPCholesky: atoms by randomly pivoted Cholesky (`pivots`), for points that are all in memory.
+"""RPCholesky: landmarks by randomly pivoted Cholesky (`pivots`), for points in memory.
 
-Each atom is drawn by how much of it the atoms before leave unexplained. For the span of the atoms,
-which is all that Nystrom features, regression and components use, that is hard to beat: the error
-is near that of the best span of a few dimensions less [CETW25]. It needs n m kernel values and n m
-numbers of memory, so it is for points that can be looked at again; `SQUEAK` and `KORS` are for
-streams. The weights have the expectation 1 like those of other samplers, with more variance.
+Each landmark is drawn by how much of it the previous ones leave unexplained. Nystrom features,
+regression and components use only the span of the landmarks, and this span is nearly as good as the
+best one of a few dimensions less [CETW25]. It needs n m kernel values and n m numbers of memory.
+The weights have expectation 1 like those of the other samplers, with more variance.
 
 References
 ----------
@@ -23,34 +22,37 @@ __all__ = ["RPCholesky"]
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class RPCholesky(BatchDictionary):
-    """Atoms drawn one after the other by their residual.
+    """Randomly pivoted Cholesky, for the best span of a number of landmarks.
+
+    Use it for Nystrom features, regression and components if all points are in memory. For streams,
+    use `SQUEAK` or `KORS`; if the weights matter, a sampler by leverage scores.
 
     Parameters
     ----------
     kernel, kernel_params
         See `as_kernel`; kernel="precomputed" takes the kernel matrix in place of the points.
     ridge : float or "auto"
-        gamma at which `accuracy` is measured; it has no say in the draws.
-    n_components : int
-        Exactly that many atoms (all points, if there are fewer).
+        gamma at which `accuracy` is measured. The draws do not depend on it.
+    n_landmarks : int
+        Number of landmarks (all points, if there are fewer).
     block_size : int, optional
-        Proposals at a time, of which some are rejected; 1 is the plain method, larger blocks are
-        faster and have the same law. Default: a tenth of the atoms.
+        Proposals at a time, some of which are rejected. With 1, landmarks are drawn one by one;
+        larger blocks are faster and have the same distribution. Default: a tenth of `n_landmarks`.
     random_state : int, numpy Generator or None
 
     Attributes
     ----------
     indices_, weights_, components_ : ndarray
-        Row numbers, weights s_i and points of the atoms (for "precomputed", row numbers again), in
+        Row numbers, weights s_i and points of the landmarks (row numbers for "precomputed"), in
         the order of the draws.
     ridge_, n_seen_
-        The ridge, and how many points were seen.
+        The ridge, and the number of points.
 
     Examples
     --------
     >>> import numpy as np
     >>> X = np.append(np.zeros(1000), 9.0)[:, None]
-    >>> d = RPCholesky(n_components=3, random_state=7).fit(X)
+    >>> d = RPCholesky(n_landmarks=3, random_state=7).fit(X)
     >>> sorted(set(d.components_.ravel().tolist()))
     [0.0, 9.0]
     """
@@ -58,9 +60,9 @@ class RPCholesky(BatchDictionary):
     block_size: int | None = None
 
     def _draw(self, kernel, points, rng):
-        if self.n_components is None:
-            raise InputError("RPCholesky draws a number of atoms; give ", Parameter("n_components"))
+        if self.n_landmarks is None:
+            raise InputError("RPCholesky draws a number of points; give ", Parameter("n_landmarks"))
         block = None if self.block_size is None else check_count("block_size", self.block_size)
         self.n_copies_ = None
-        pivots = draw_pivots(kernel, points, self.n_components, rng=rng, block=block)
-        return pivots.rows, pivot_weights(pivots.chance)
+        pivots = draw_pivots(kernel, points, self.n_landmarks, rng=rng, block=block)
+        return pivots.rows, pivot_weights(pivots.prob)

@@ -184,7 +184,7 @@ def test_answers_are_tables(model, blocks):
 
 def test_dictionaries_are_tables():
     X = np.random.default_rng(7).normal(size=(50, 3))
-    fitted = gs.kernel.UniformDictionary(n_components=8, random_state=7).fit(X)
+    fitted = gs.kernel.UniformDictionary(n_landmarks=8, random_state=7).fit(X)
     frame = fitted.to_polars()
     assert frame.columns == ["row", "weight", "x0", "x1", "x2"]
     assert np.array_equal(frame["row"].to_numpy(), fitted.indices_)

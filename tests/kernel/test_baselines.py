@@ -35,7 +35,7 @@ def listing(K, *, ridge, n_copies, removal, rng):
 
 
 @pytest.mark.parametrize("removal", [False, True])
-def test_atoms_and_weights_are_those_of_the_listing(removal):
+def test_landmarks_and_weights_are_those_of_the_listing(removal):
     X = clusters(70)
     settings = {"ridge": 0.7, "n_copies": 6, "removal": removal}
     d = StreamingExactRLS(kernel_params=PARAMS, random_state=5, **settings).fit(X)
@@ -112,8 +112,8 @@ def test_removal_needs_the_effective_dimension_and_not_the_online_one():
 
 
 def test_a_fixed_size_and_bad_settings_are_refused():
-    with pytest.raises(InputError, match="n_components is not available here"):
-        StreamingExactRLS(n_components=3).fit(np.eye(4))
+    with pytest.raises(InputError, match="n_landmarks is not available here"):
+        StreamingExactRLS(n_landmarks=3).fit(np.eye(4))
     with pytest.raises(InputError, match="ridge"):
         StreamingExactRLS(ridge=0.0).fit(np.eye(4))
     flat = StreamingExactRLS(kernel="linear", n_copies=4, random_state=3).fit(np.zeros((9, 2)))
