@@ -1,7 +1,7 @@
 """Distinct edges of a stream, in bounded memory.
 
-Edges are written to a temporary file, partitioned by the hash of their two ends. Each partition
-fits into memory, and has all repeats of its edges.
+If there is more than one batch, edges are written to a temporary file, partitioned by the hash of
+their two ends. Each partition fits into memory, and has all repeats of its edges.
 """
 
 import tempfile
@@ -32,35 +32,47 @@ class DistinctEdges:
     --------
     >>> edges = DistinctEdges()
     >>> edges.write(EdgeList(tail=[0, 1, 1], head=[1, 0, 2], weight=[5.0, 7.0, 1.0]))
-    >>> sum(batch.weight.sum() for batch in edges.batches(10, 3, None))
-    np.float64(6.0)
+    >>> [(batch.n_edges, float(batch.weight.sum())) for batch in edges.batches(10, 3, None)]
+    [(2, 6.0)]
     """
 
     def __init__(self, n_partitions=256):
         self._n_partitions = n_partitions
-        self._file = tempfile.TemporaryFile()  # noqa: SIM115 - closed with this object
-        weakref.finalize(self, self._file.close)
+        self._first_batch = None
+        self._file = None
         self._n_rows = 0
-        # Of each batch: the row of the file at which each partition begins.
+        # Of each batch in the file: the row at which each partition begins.
         self._starts = []
 
     def write(self, batch):
-        """Append a batch, sorted by partition."""
+        """Append a batch."""
         rows = np.empty(batch.n_edges, dtype=ROW)
         rows["tail"] = batch.tail
         rows["head"] = batch.head
         rows["weight"] = batch.weight
+        if self._file is None and self._first_batch is None:
+            # A single batch stays in memory, in its order.
+            self._first_batch = rows
+            return
+        if self._file is None:
+            self._file = tempfile.TemporaryFile()  # noqa: SIM115 - closed with this object
+            weakref.finalize(self, self._file.close)
+            self._append(self._first_batch)
+            self._first_batch = None
+        self._append(rows)
+
+    def _append(self, rows):
+        """Write rows to the file, sorted by partition."""
         partition = _partition_of(rows["tail"], rows["head"], self._n_partitions)
         order = np.argsort(partition, kind="stable")
         starts = np.searchsorted(partition[order], np.arange(self._n_partitions + 1))
         self._starts.append(self._n_rows + starts)
-        self._n_rows += batch.n_edges
+        self._n_rows += len(rows)
         self._file.write(rows[order].tobytes())
 
     def batches(self, batch_size, n_nodes, ids):
         """Yield the distinct edges, at most `batch_size` at a time."""
-        for partition in range(self._n_partitions):
-            rows = self._read(partition)
+        for rows in self._read_partitions():
             rows = rows[_first_of_each(rows["tail"], rows["head"])]
             for start in range(0, len(rows), batch_size):
                 block = rows[start : start + batch_size]
@@ -68,13 +80,17 @@ class DistinctEdges:
                     block["tail"], block["head"], block["weight"], n_nodes, ids
                 )
 
-    def _read(self, partition):
-        pieces = []
-        for starts in self._starts:
-            n_rows = int(starts[partition + 1] - starts[partition])
-            self._file.seek(int(starts[partition]) * ROW.itemsize)
-            pieces.append(self._file.read(n_rows * ROW.itemsize))
-        return np.frombuffer(b"".join(pieces), dtype=ROW)
+    def _read_partitions(self):
+        if self._file is None:
+            yield self._first_batch
+            return
+        for partition in range(self._n_partitions):
+            pieces = []
+            for starts in self._starts:
+                n_rows = int(starts[partition + 1] - starts[partition])
+                self._file.seek(int(starts[partition]) * ROW.itemsize)
+                pieces.append(self._file.read(n_rows * ROW.itemsize))
+            yield np.frombuffer(b"".join(pieces), dtype=ROW)
 
 
 def _first_of_each(tail, head):

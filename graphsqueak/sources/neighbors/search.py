@@ -90,19 +90,14 @@ def find_neighbors(points, start, stop, n_neighbors, *, chunks_per_call=8):
         last_squared=np.empty(n_rows),
         local_squared=np.empty(n_rows),
     )
-    if isinstance(points, DensePoints):
-        kernel = _search_dense
-        work_per_row = points.rows.size
-    else:
-        kernel = _search_sparse
-        # Selecting the nearest of n distances dominates, unless rows share many coordinates.
-        work_per_row = 20 * points.n
+    kernel = _search_dense if isinstance(points, DensePoints) else _search_sparse
+    # About 20 elementary steps per distance: computing it and selecting the nearest.
+    work_per_row = 20 * points.n
     rows_per_call = chunks_per_call * ROWS_PER_CHUNK * numba.get_num_threads()
     for first in range(0, n_rows, rows_per_call):
         rows = slice(first, min(first + rows_per_call, n_rows))
-        block = [array[rows] for array in found]
-        work = (rows.stop - first) * work_per_row
-        run_kernel(kernel, work, *points, start + first, *block)
+        block = Neighbors(*(array[rows] for array in found))
+        run_kernel(kernel, block.last.size * work_per_row, points, start + first, block)
     return found
 
 
@@ -145,11 +140,11 @@ def _as_matrix(points):
 
 
 @parallel_njit
-def _search_dense(
-    rows, columns, zero_rows, start, neighbor, squared, last, last_squared, local_squared
-):
+def _search_dense(points, start, found):
+    rows = points.rows
+    columns = points.columns
     n = rows.shape[0]
-    n_searched = neighbor.shape[0]
+    n_searched = found.last.size
     for chunk in numba.prange(-(-n_searched // ROWS_PER_CHUNK)):
         first = chunk * ROWS_PER_CHUNK
         n_rows = min(ROWS_PER_CHUNK, n_searched - first)
@@ -166,35 +161,22 @@ def _search_dense(
         for r in range(n_rows):
             i = start + first + r
             # Under the cosine a row of zeros has distance sqrt(2) to all points.
-            for zero_row in zero_rows:
+            for zero_row in points.zero_rows:
                 if zero_row == i:
                     distance[r] = 2.0
                 else:
                     distance[r, zero_row] = 2.0
-            row = first + r
-            last[row], last_squared[row], local_squared[row] = _select(
-                distance[r], i, candidate, key, neighbor[row], squared[row]
-            )
+            _select(distance[r], i, candidate, key, found, first + r)
 
 
 @parallel_njit
-def _search_sparse(
-    indptr,
-    indices,
-    data,
-    column_indptr,
-    column_indices,
-    column_data,
-    norms,
-    start,
-    neighbor,
-    squared,
-    last,
-    last_squared,
-    local_squared,
-):
+def _search_sparse(points, start, found):
+    norms = points.norms
+    column_indptr = points.column_indptr
+    column_indices = points.column_indices
+    column_data = points.column_data
     n = norms.size
-    n_searched = neighbor.shape[0]
+    n_searched = found.last.size
     for chunk in numba.prange(-(-n_searched // ROWS_PER_CHUNK)):
         first = chunk * ROWS_PER_CHUNK
         distance = np.empty(n)
@@ -204,25 +186,25 @@ def _search_sparse(
             i = start + row
             # First the products of row i with all others.
             distance[:] = 0.0
-            for p in range(indptr[i], indptr[i + 1]):
-                x = data[p]
-                for q in range(column_indptr[indices[p]], column_indptr[indices[p] + 1]):
+            for p in range(points.indptr[i], points.indptr[i + 1]):
+                x = points.data[p]
+                f = points.indices[p]
+                for q in range(column_indptr[f], column_indptr[f + 1]):
                     distance[column_indices[q]] += x * column_data[q]
             for j in range(n):
                 distance[j] = max((norms[i] + norms[j]) - 2.0 * distance[j], 0.0)
-            last[row], last_squared[row], local_squared[row] = _select(
-                distance, i, candidate, key, neighbor[row], squared[row]
-            )
+            _select(distance, i, candidate, key, found, row)
 
 
 @inline_njit
-def _select(distance, i, candidate, key, neighbor, squared):
-    """Write the neighbors of i in ascending order.
+def _select(distance, i, candidate, key, found, row):
+    """Write the neighbors of i into a row of `found`; see `Neighbors`.
 
-    Returns the last in the order of (d^2, j), its d^2, and the LOCAL_RANK-th smallest d^2. Most
-    points are rejected by a bound from a sample of the distances. If it rejects too many, all
+    Most points are rejected by a bound from a sample of the distances. If it rejects too many, all
     points are candidates.
     """
+    neighbor = found.neighbor[row]
+    squared = found.squared[row]
     k = neighbor.size
     bound = _likely_bound(distance, k, key)
     n_candidates = _collect_below(distance, i, bound, candidate, key)
@@ -245,7 +227,9 @@ def _select(distance, i, candidate, key, neighbor, squared):
             neighbor[n_filled] = j
             squared[n_filled] = distance[j]
             n_filled += 1
-    return last, radius, _local_squared(squared)
+    found.last[row] = last
+    found.last_squared[row] = radius
+    found.local_squared[row] = _local_squared(squared)
 
 
 @inline_njit

@@ -29,6 +29,8 @@ entities' degrees that attribute a contributes: c_a (d - 1) times the mean of 1 
 1. The factor k is such that all attributes have the requested number of edges.
 """
 
+from typing import NamedTuple
+
 import numba
 import numpy as np
 
@@ -46,6 +48,16 @@ N_PARTIAL_SUMS = 4
 # Columns that are multiplied in one pass over the members: bounds the memory of the partial sums to
 # 4 x 8 numbers per entity. The result does not depend on it.
 COLUMNS_PER_BLOCK = 8
+
+
+class _Groups(NamedTuple):
+    """What kernels need to know of `Cliques`."""
+
+    starts: np.ndarray
+    members: np.ndarray
+    weight: np.ndarray
+    scale: np.ndarray
+    n_cycles: np.ndarray
 
 
 class Cliques:
@@ -129,14 +141,8 @@ class Cliques:
         >>> cliques.n_cycles
         array([10, 10])
         """
-        fraction = _degree_fractions(
-            self.starts,
-            self.members,
-            self.weight,
-            _weight_sums(self.starts, self.weight),
-            self.scale,
-            self.n_entities,
-        )
+        sums = _weight_sums(self.starts, self.weight)
+        fraction = _degree_fractions(self._groups(), sums, self.n_entities)
         # So many cycles have all edges.
         max_cycles = np.maximum(self.sizes // 2, 1)
 
@@ -184,17 +190,7 @@ class Cliques:
             ends = np.empty((capacity, 2), dtype=np.int64)
             weight = np.empty(capacity)
             attribute, cycle, n_filled = _fill_block(
-                attribute,
-                cycle,
-                self.starts,
-                self.members,
-                self.weight,
-                self.scale,
-                self.n_cycles,
-                n_per_piece,
-                np.uint64(seed),
-                ends,
-                weight,
+                self._groups(), attribute, cycle, n_per_piece, np.uint64(seed), ends, weight
             )
             n_left -= n_filled
             yield ends[:n_filled], weight[:n_filled]
@@ -208,17 +204,8 @@ class Cliques:
             columns = slice(begin, begin + COLUMNS_PER_BLOCK)
             block = np.ascontiguousarray(X[:, columns], dtype=np.float64)
             partial = np.zeros((N_PARTIAL_SUMS, *block.shape))
-            run_kernel(
-                _add_products,
-                self.members.size * block.shape[1],
-                attribute_bounds,
-                self.starts,
-                self.members,
-                self.weight,
-                self.scale,
-                block,
-                partial,
-            )
+            work = self.members.size * block.shape[1]
+            run_kernel(_add_products, work, self._groups(), attribute_bounds, block, partial)
             np.sum(partial, axis=0, out=product[:, columns])
         return product
 
@@ -235,6 +222,9 @@ class Cliques:
             first_member = self.members[self.starts[attribute[is_joined]]]
             union_edges(parent, first_member, self.members[position[is_joined]])
         return find_all(parent)
+
+    def _groups(self):
+        return _Groups(self.starts, self.members, self.weight, self.scale, self.n_cycles)
 
 
 @inline_njit
@@ -253,8 +243,9 @@ def _weight_sums(starts, weight):
 
 
 @njit_cached
-def _degree_fractions(starts, members, weight, sums, scale, n_entities):
+def _degree_fractions(groups, sums, n_entities):
     """Return the mean fraction of the degrees of its entities that every attribute contributes."""
+    starts, members, weight, scale, _ = groups
     degree = np.zeros(n_entities)
     for a in range(sums.size):
         for k in range(starts[a], starts[a + 1]):
@@ -277,13 +268,12 @@ def _degree_fractions(starts, members, weight, sums, scale, n_entities):
 
 
 @njit_cached
-def _fill_block(
-    attribute, cycle, starts, members, weight, scale, n_cycles, n_per_piece, seed, ends, out
-):
+def _fill_block(groups, attribute, cycle, n_per_piece, seed, ends, out):
     """Write whole cycles and cliques, from this one on, until the next one does not fit.
 
     Returns the attribute and cycle of the next one, and the number of edges.
     """
+    starts, members, weight, scale, n_cycles = groups
     n_filled = 0
     order = np.empty(0, dtype=np.int32)
     while attribute < n_cycles.size:
@@ -327,7 +317,8 @@ def _fill_block(
 
 
 @parallel_njit
-def _add_products(attribute_bounds, starts, members, weight, scale, X, partial):
+def _add_products(groups, attribute_bounds, X, partial):
+    starts, members, weight, scale, _ = groups
     for part in numba.prange(attribute_bounds.size - 1):
         sums = partial[part]
         mean = np.empty(X.shape[1])
