@@ -151,7 +151,7 @@ class BaseStream(ReprMixin):
         )
         edges = result.edges
         state = engine.state
-        cut_error = state.cuts.error(edges.tail, edges.head, edges.weight, state.n_components)
+        cut_error = state.cuts.error(edges, state.n_components)
         self.cut_error_lower_ = float(np.fmax(cut_error, result.cut_error))
         self._result = result._replace(edges=edges.select(slice(0, 0)))
         self._result_n_seen = state.n_seen
