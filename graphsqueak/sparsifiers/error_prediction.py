@@ -47,9 +47,12 @@ __all__ = [
 # Sampling scale c from which a spanning forest need not be kept in the final sample: a cut is empty
 # with probability exp(-c), 2 % at 4.
 MIN_SCALE_WITHOUT_FOREST = 4.0
-# Quantile of V_u over the nodes: the maximum would depend on single nodes.
+# Quantile of V_u over the nodes: the maximum would depend on single nodes. With 2 or 0.5 % of the
+# nodes above it instead of 1 %, predictions change by 0.5 %, and by 5 % on a grid.
 _NODE_QUANTILE = 0.99
-# More edges than this are subsampled, and V is their mean: an edge takes 50 bytes of memory.
+# More edges than this are subsampled, and V is their mean: an edge takes 50 bytes of memory. The
+# size of the sample changes predictions by 0.1 %. The mean instead of the quantile lowers them, by
+# 10 % on a graph with heavy-tailed degrees.
 _MAX_EDGES = 2**22
 # Points of a curve, from a spanning forest to all edges, and at most as many near epsilon.
 _N_CURVE_POINTS = 6
