@@ -23,6 +23,7 @@ from graphsqueak.sources.edge_source import EdgeSource
 from graphsqueak.sparsifiers.budget import StreamOptions, in_memory_bytes, state_bytes, stream_bytes
 from graphsqueak.sparsifiers.error_prediction import error_for_variance, sampling_error
 from graphsqueak.sparsifiers.resistance.estimate import estimate
+from graphsqueak.sparsifiers.stream.edge_buffer import SampledEdges
 from graphsqueak.sparsifiers.stream.state import StreamState
 
 __all__ = ["FRACTIONS", "Expected", "Forecast", "round_up"]
@@ -103,12 +104,14 @@ class Forecast:
     ) -> None:
         self.n_nodes = graph.n_nodes
         self.n_edges = graph.n_edges if n_edges is None else n_edges
-        self._graph = graph.simplified()
-        self.n_edges_used = self._graph.n_edges
+        simple = graph.simplified()
+        self.n_edges_used = simple.n_edges
         self._is_sample = degree is not None
-        self._in_forest = union_edges(make_sets(graph.n_nodes), self._graph.tail, self._graph.head)
-        self.n_forest = int(np.count_nonzero(self._in_forest)) if n_forest is None else n_forest
-        self._resistance = _resistances(self._graph, self._in_forest, degree)
+        in_forest = union_edges(make_sets(graph.n_nodes), simple.tail, simple.head)
+        self.n_forest = int(np.count_nonzero(in_forest)) if n_forest is None else n_forest
+        self._edges = SampledEdges(simple.tail, simple.head, simple.weight, in_forest)
+        degrees = simple.degrees() if degree is None else degree
+        self._resistance = _resistances(self._edges, degrees, is_sample=self._is_sample)
 
     @classmethod
     def from_sample(cls, source: EdgeSource, *, n_edges: int, most: int) -> "Forecast":
@@ -212,22 +215,14 @@ class Forecast:
     def _sampling_epsilon(self, n_edges):
         if n_edges >= self.n_edges:
             return 0.0
-        graph = self._graph
         if not self._is_sample:
-            return sampling_error(
-                graph.tail,
-                graph.head,
-                graph.weight,
-                self._resistance,
-                self._in_forest,
-                n_edges,
-                n_nodes=self.n_nodes,
-            )
+            return sampling_error(self._edges, self._resistance, n_edges, n_nodes=self.n_nodes)
         # A sample has too few edges per node for a quantile over the nodes.
-        leverage = np.minimum(graph.weight * self._resistance, 1.0)
+        weight = self._edges.weight
+        leverage = np.minimum(weight * self._resistance, 1.0)
         scale = find_scale(leverage, n_edges * self.n_edges_used / self.n_edges)
         variance = np.maximum(1 / scale - leverage, 0.0)
-        return error_for_variance(float(np.average(variance, weights=graph.weight)))
+        return error_for_variance(float(np.average(variance, weights=weight)))
 
     def _subgraph_kappa(self, n_edges):
         if n_edges >= self.n_edges:
@@ -236,32 +231,21 @@ class Forecast:
         return max(6 * self.n_edges / (n_edges * off_tree_per_node**0.6), 1.0)
 
 
-def _resistances(graph, in_forest, degrees):
+def _resistances(edges, degrees, *, is_sample):
     """Return the resistances of a graph; of a sample, or of many edges, lower bounds from degrees.
 
     Parameters
     ----------
-    graph : EdgeList
+    edges : SampledEdges
         Without parallel edges.
-    in_forest : ndarray of bool
-        Mask of a spanning forest.
-    degrees : ndarray or None
-        Degrees of the whole graph, if `graph` is a sample of it.
+    degrees : ndarray
+        Degrees of the whole graph.
+    is_sample : bool
+        Whether `edges` are a sample of the graph.
     """
-    is_sample = degrees is not None
-    degrees = degrees if is_sample else graph.degrees()
-    if is_sample or graph.n_edges > _MAX_EDGES_TO_ESTIMATE:
-        return 1 / degrees[graph.tail] + 1 / degrees[graph.head]
-    found = estimate(
-        graph.tail,
-        graph.head,
-        graph.weight,
-        in_forest,
-        degrees,
-        n_probes=StreamOptions().final_probes,
-        seed=0,
-    )
-    return found.resistance
+    if is_sample or edges.n_edges > _MAX_EDGES_TO_ESTIMATE:
+        return 1 / degrees[edges.tail] + 1 / degrees[edges.head]
+    return estimate(edges, degrees, n_probes=StreamOptions().final_probes, seed=0).resistance
 
 
 def _sampling_kappa(epsilon):

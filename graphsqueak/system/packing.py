@@ -143,7 +143,7 @@ class _Flattener:
         if isinstance(value, np.ndarray | np.generic) and value.dtype.kind in "iufb":
             self.arrays[f"array_{number}"] = value
             fortran = value.flags.f_contiguous and not value.flags.c_contiguous
-            return ["array", isinstance(value, np.generic), bool(fortran)]
+            return ["array", bool(fortran)]
         if isinstance(value, np.ndarray) and value.dtype.kind == "U":
             return ["texts", value.tolist()]
         # Other generators than numpy's default fall through to the error.
@@ -188,10 +188,10 @@ class _Rebuilder:
             return rest[0]
         if kind == "array":
             array = self._arrays[f"array_{number}"]
-            is_scalar, is_fortran = rest
-            if is_scalar:
+            if array.ndim == 0:
+                # An array without dimensions was a scalar of numpy.
                 return array[()]
-            return np.asfortranarray(array) if is_fortran else array
+            return np.asfortranarray(array) if rest[0] else array
         if kind == "texts":
             return np.array(rest[0])
         if kind == "generator":

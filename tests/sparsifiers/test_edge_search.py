@@ -11,10 +11,8 @@ from graphsqueak.graph import EdgeList
 from graphsqueak.sources import complete, cycle, erdos_renyi
 from graphsqueak.sparsifiers import Forecast, SparsifyConfig, run, run_sparsify
 from graphsqueak.sparsifiers.edge_search import MAX_RUNS, EdgeSearch
-from graphsqueak.sparsifiers.error_prediction import (
-    ErrorCurve,
-    sampling_error,
-)
+from graphsqueak.sparsifiers.error_prediction import ErrorCurve, sampling_error
+from graphsqueak.sparsifiers.stream.edge_buffer import SampledEdges
 
 DENSE = ErrorCurve(n_edges=np.array([1.0, np.inf]), error=np.array([1.0, 0.0]))
 
@@ -181,7 +179,8 @@ def test_the_certificates_of_all_runs_fail_together_with_probability_delta(monke
 def test_edges_dropped_before_have_the_mean_leverage_of_all():
     """V = 1 / c - t with c = 990 / 99 and t = 99 / 49,500: one edge in ten is left."""
     graph = complete(100).to_edge_list()
-    columns = (graph.tail, graph.head, graph.weight, np.full(4950, 2 / 100), np.zeros(4950, bool))
+    edges = SampledEdges(graph.tail, graph.head, graph.weight, np.zeros(4950, bool))
+    columns = (edges, np.full(4950, 2 / 100))
     whole = sampling_error(*columns, 990, n_nodes=100)
     rest = sampling_error(*columns, 990, n_nodes=100, n_seen=49_500)
     assert whole == pytest.approx(math.sqrt(2 * (0.1 - 0.02)))

@@ -13,6 +13,7 @@ from graphsqueak.sparsifiers.error_prediction import (
     sampling_error,
     sampling_error_curve,
 )
+from graphsqueak.sparsifiers.stream.edge_buffer import SampledEdges
 from tests import reference
 from tests.sparsifiers.resistance.graphs import spanning_forest
 
@@ -20,7 +21,7 @@ from tests.sparsifiers.resistance.graphs import spanning_forest
 def edges_with_resistances(graph):
     """The arguments of `sampling_error` that describe the edges."""
     resistance = reference.resistances(graph, np.column_stack([graph.tail, graph.head]))
-    return graph.tail, graph.head, graph.weight, resistance, spanning_forest(graph)
+    return SampledEdges(graph.tail, graph.head, graph.weight, spanning_forest(graph)), resistance
 
 
 @pytest.mark.parametrize("n_edges", [990, 2475])

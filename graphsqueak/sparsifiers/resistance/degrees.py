@@ -78,25 +78,13 @@ _NOISE_FACTOR = 5.0
 FOSTER_TOLERANCE = 1.1
 
 
-def degree_sketch(
-    tail,
-    head,
-    weight,
-    in_forest,
-    degrees,
-    *,
-    seed,
-    ridge=0.0,
-    is_averaged=True,
-):
+def degree_sketch(edges, degrees, *, seed, ridge=0.0, is_averaged=True):
     """Return an embedding that corrects resistances from degrees; None if they are inaccurate.
 
     Parameters
     ----------
-    tail, head, weight : ndarray
+    edges : SampledEdges
         All edges; some may be parallel.
-    in_forest : ndarray of bool
-        Mask of a spanning forest.
     degrees : ndarray
         Weighted degrees, including the ridge.
     seed : int
@@ -116,22 +104,20 @@ def degree_sketch(
     In the complete graph of 100 nodes all resistances are 2 / 100:
 
     >>> from graphsqueak.sources import complete
+    >>> from graphsqueak.sparsifiers.stream.edge_buffer import SampledEdges
     >>> graph = complete(100).to_edge_list()
-    >>> edges = (graph.tail, graph.head, graph.weight)
+    >>> edges = SampledEdges(graph.tail, graph.head, graph.weight, in_forest=graph.tail == 0)
     >>> degrees = np.full(100, 99.0)
-    >>> embedding = degree_sketch(*edges, graph.tail == 0, degrees, seed=7)
-    >>> float(degree_resistances(embedding.points / 2, degrees, *edges).mean().round(3))
+    >>> points = degree_sketch(edges, degrees, seed=7).points / 2
+    >>> float(degree_resistances(points, degrees, *edges[:3]).mean().round(3))
     0.02
     """
-    tail, head, weight = read_only_views(tail, head, weight)
     inv_degree = _inverse_or_zero(degrees)
-    sketched_leverage = _sketched_leverage(tail, head, weight, inv_degree)
+    sketched_leverage = _sketched_leverage(*read_only_views(*edges[:3]), inv_degree)
     if sketched_leverage > (FOSTER_TOLERANCE - 1) * degrees.size:
         return None
 
-    coarse = coarse_sparsifier(
-        tail, head, weight, in_forest, inv_degree, edges_per_node=_EDGES_PER_NODE, seed=seed
-    )
+    coarse = coarse_sparsifier(edges, inv_degree, edges_per_node=_EDGES_PER_NODE, seed=seed)
     solver = LaplacianSolver(coarse, ridge=ridge, random_state=seed)
     # The solver has a matrix of its own: the edges would only add to the peak memory of a stream.
     del coarse
@@ -208,39 +194,33 @@ def _neighbor_means(rows, points):
     return points - product * _inverse_or_zero(rows.diagonal())[:, None]
 
 
-def coarse_sparsifier(tail, head, weight, in_forest, inv_degree, *, edges_per_node, seed):
+def coarse_sparsifier(edges, inv_degree, *, edges_per_node, seed):
     """Return a spanning forest and a sample of the other edges.
 
     Parameters
     ----------
-    tail, head, weight : ndarray
-        The edges.
-    in_forest : ndarray of bool
-        Mask of a spanning forest.
+    edges : SampledEdges
     inv_degree : ndarray
         1 / weighted degree.
     edges_per_node : float
         Edges to sample per node.
     seed : int
     """
-    is_kept = np.empty(tail.size, dtype=np.bool_)
+    is_kept = np.empty(edges.n_edges, dtype=np.bool_)
     run_kernel(
         _sample_by_degrees,
-        STEPS_PER_EDGE * tail.size,
-        *read_only_views(tail, head, weight),
+        STEPS_PER_EDGE * edges.n_edges,
+        *read_only_views(*edges[:3]),
         inv_degree,
         edges_per_node,
         np.uint64(seed),
         is_kept,
     )
-    kept = np.flatnonzero(is_kept | in_forest)
-    kept_tail = tail[kept]
-    kept_head = head[kept]
-    kept_weight = weight[kept].astype(np.float64)
-    inv_degrees = inv_degree[kept_tail] + inv_degree[kept_head]
-    probability = np.minimum(edges_per_node * kept_weight * inv_degrees, 1.0)
-    probability[in_forest[kept]] = 1.0
-    return EdgeList.from_validated(kept_tail, kept_head, kept_weight / probability, inv_degree.size)
+    tail, head, weight, in_forest = edges.select(np.flatnonzero(is_kept | edges.in_forest))
+    weight = weight.astype(np.float64)
+    probability = np.minimum(edges_per_node * weight * (inv_degree[tail] + inv_degree[head]), 1.0)
+    probability[in_forest] = 1.0
+    return EdgeList.from_validated(tail, head, weight / probability, inv_degree.size)
 
 
 @njit_cached

@@ -80,7 +80,7 @@ class BaseStream(ReprMixin):
         )
         self.options = StreamOptions() if options is None else options
         self.random_state = random_state
-        self.note: dict[str, int] = {}  # a small record that is saved with the state
+        self.note: dict[str, int] = {}
         self._budget = budget
         self._seed = seed_from(random_state)
         self._numbering = Numbering()
@@ -98,6 +98,10 @@ class BaseStream(ReprMixin):
     def load(cls, path: str | os.PathLike) -> Self:
         """Return the stream of a checkpoint; the rest of the edges gives the same result."""
         return cls._read(path)
+
+    def set_note(self, note: dict[str, int]) -> None:
+        """Save a small record with the state, as `note`."""
+        self.note = note
 
     def same_seed(self, other: "BaseStream") -> bool:
         """Return whether both streams use the same random numbers."""
@@ -151,7 +155,7 @@ class BaseStream(ReprMixin):
         )
         edges = result.edges
         state = engine.state
-        cut_error = state.cuts.error(edges.tail, edges.head, edges.weight, state.n_components)
+        cut_error = state.cuts.error(edges, state.n_components)
         self.cut_error_lower_ = float(np.fmax(cut_error, result.cut_error))
         self._result = result._replace(edges=edges.select(slice(0, 0)))
         self._result_n_seen = state.n_seen

@@ -45,7 +45,8 @@ class RandomCuts:
     >>> cuts = RandomCuts()
     >>> tail, head, weight = np.array([0, 1, 2]), np.array([1, 2, 0]), np.ones(3)
     >>> cuts.add(tail, head, weight, n_nodes=3)
-    >>> cuts.error(tail, head, 1.5 * weight, n_components=1)
+    >>> heavier = SampledEdges(tail, head, 1.5 * weight, in_forest=np.zeros(3, dtype=bool))
+    >>> cuts.error(heavier, n_components=1)
     0.5
     """
 
@@ -71,22 +72,20 @@ class RandomCuts:
         table = np.sum([cuts.table for cuts in several], axis=0)
         return cls(table if same_nodes else np.full_like(table, np.nan), n_nodes)
 
-    def error(
-        self, tail: np.ndarray, head: np.ndarray, weight: np.ndarray, n_components: int
-    ) -> float:
+    def error(self, edges: SampledEdges, n_components: int) -> float:
         """Return the largest relative error of a sparsifier over all cuts.
 
         Parameters
         ----------
-        tail, head, weight : ndarray
+        edges : SampledEdges
             Edges of the sparsifier.
         n_components : int
             Components of the graph. The error is infinite if the sparsifier has others.
         """
         expected = _cut_sums(self.table)
-        found = _cut_weights(self._signs, tail, head, weight)
+        found = _cut_weights(self._signs, edges)
         n_nodes = self._signs.size
-        n_unions = np.count_nonzero(union_edges(make_sets(n_nodes), tail, head))
+        n_unions = np.count_nonzero(union_edges(make_sets(n_nodes), edges.tail, edges.head))
         if n_nodes - n_unions != n_components:
             return np.inf
         ratio = np.divide(found, expected, out=np.ones(_N_CUTS), where=expected != 0)
@@ -118,7 +117,7 @@ class BottleneckCuts(NamedTuple):
     def of(cls, edges: SampledEdges, n_nodes: int) -> "BottleneckCuts":
         """Return the cuts of a graph."""
         sides = bottleneck_cuts(edges.tail, edges.head, edges.weight, n_nodes)
-        return cls(sides, _cut_weights(sides, edges.tail, edges.head, edges.weight))
+        return cls(sides, _cut_weights(sides, edges))
 
     def significant_change(self, sampled: SampledEdges) -> float:
         """Return the largest relative change of a cut by sampling; 0 if it may be chance.
@@ -126,7 +125,7 @@ class BottleneckCuts(NamedTuple):
         If resistances are right, a cut keeps at least as many edges as a node has on average.
         """
         before = self.weights
-        after = _cut_weights(self.sides, sampled.tail, sampled.head, sampled.weight)
+        after = _cut_weights(self.sides, sampled)
         ratio = np.divide(after, before, out=np.ones_like(before), where=before > 0)
         change = np.abs(ratio - 1).max()
         by_chance = N_STD_BY_CHANCE * np.sqrt(self.sides.size / max(sampled.n_edges, 1))
@@ -147,15 +146,10 @@ def warn_if_worse(predicted: float, error: float) -> None:
     )
 
 
-def _cut_weights(sides, tail, head, weight):
-    """Return the weights of eight cuts; bit k of a node's byte is its side of cut k.
-
-    >>> sides = np.array([0, 1, 3], dtype=np.uint8)
-    >>> _cut_weights(sides, np.array([0, 1]), np.array([1, 2]), np.array([5.0, 2.0]))[:2]
-    array([5., 2.])
-    """
+def _cut_weights(sides, edges):
+    """Return the weights of eight cuts; bit k of a node's byte is its side of cut k."""
     table = np.zeros(2**_N_CUTS)
-    _add_to_table(sides, *read_only_views(tail, head, weight), table)
+    _add_to_table(sides, *read_only_views(edges.tail, edges.head, edges.weight), table)
     return _cut_sums(table)
 
 

@@ -134,14 +134,7 @@ def _score_and_sample(result, state, config, bridge, n_edges, *, epsilon, consum
     n_seen = state.n_seen if state.n_resparsifications else None
     if epsilon is not None:
         curve = sampling_error_curve(
-            edges.tail,
-            edges.head,
-            edges.weight,
-            resistance,
-            edges.in_forest,
-            epsilon=epsilon,
-            n_nodes=state.n_nodes,
-            n_seen=n_seen,
+            edges, resistance, epsilon=epsilon, n_nodes=state.n_nodes, n_seen=n_seen
         )
         result = result._replace(error_curve=curve)
         n_edges = min(curve.edges_for(epsilon), edges.n_edges)
@@ -152,14 +145,7 @@ def _score_and_sample(result, state, config, bridge, n_edges, *, epsilon, consum
     resistance = state.priority.oversample(edges, resistance, factor)
     resistance[bridge] = 1 / edges.weight[bridge]
     predicted_error = sampling_error(
-        edges.tail,
-        edges.head,
-        edges.weight,
-        resistance,
-        edges.in_forest,
-        n_edges,
-        n_nodes=state.n_nodes,
-        n_seen=n_seen,
+        edges, resistance, n_edges, n_nodes=state.n_nodes, n_seen=n_seen
     )
     method = "rounding"
     if not config.options.dependent_rounding:
@@ -191,9 +177,7 @@ def _score_and_sample(result, state, config, bridge, n_edges, *, epsilon, consum
 def _final_resistances(state, config, edges):
     """Return the resistances of all edges, and whether they are from degrees."""
     if state.is_filter_from_degrees and state.filter is not None:
-        resistance = resistances_if_current(
-            state.filter.points, state.grounded_degrees(), edges.tail, edges.head, edges.weight
-        )
+        resistance = resistances_if_current(edges, state.grounded_degrees(), state.filter.points)
         if resistance is not None:
             return resistance, True
     found = estimate_resistances(

@@ -36,7 +36,10 @@ _MAX_STEPS = 10
 # Stop when the sum of |degree error| is below this fraction of the sum of degrees. Doubled, the
 # error of random graphs grows by 2 %. Halved, it does not change.
 _TOLERANCE = 3e-3
-# Range of the scale of a node, [1 / 2, 2].
+# Range of the scale of a node, [1 / 2, 2]. At 4 edges per node or more, a range of sqrt(2) or 4
+# changes errors by less than 0.2 %; on a neighbor graph with 2.4, by -3 and +2 %. On a graph with
+# heavy-tailed degrees and 1.5, the error is 5 % larger with sqrt(2) and 8 % smaller with 4, where
+# light weights come closer to 0.
 _LARGEST_SCALE = 2.0
 
 

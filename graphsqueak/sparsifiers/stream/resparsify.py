@@ -177,10 +177,7 @@ def estimate_resistances(state, config, edges, *, n_probes, key):
     """
     edges_per_node = config.current_budget(state) / state.n_nodes
     found = estimate(
-        edges.tail,
-        edges.head,
-        edges.weight,
-        edges.in_forest,
+        edges,
         state.grounded_degrees(),
         n_probes=n_probes,
         seed=child_seed(state.seed, key) >> 1,

@@ -139,7 +139,7 @@ def leaf(
         if is_leader and piece.number == 0:
             stream.lead()
         is_source = isinstance(piece.graph, EdgeSource)
-        stream.note = {name: getattr(piece.graph, name) if is_source else 0 for name in DROPPED}
+        stream.set_note({name: getattr(piece.graph, name) if is_source else 0 for name in DROPPED})
         # The state is compacted in place, so that the prior comes after it.
         state = stream.to_bytes()
         if store is not None:
@@ -151,7 +151,7 @@ def merge(states, seed, *, returns_prior=False):
     """Return the state of several parts, given in their order, and its prior if asked for."""
     streams = [StreamSparsifier.from_bytes(state, n_streams=len(states)) for state in states]
     merged = streams[0].merge(*streams[1:], random_state=seed)
-    merged.note = {name: sum(stream.note[name] for stream in streams) for name in DROPPED}
+    merged.set_note({name: sum(stream.note[name] for stream in streams) for name in DROPPED})
     state = merged.to_bytes()
     return (state, merged.export_prior()) if returns_prior else state
 

@@ -10,18 +10,19 @@ from graphsqueak.sparsifiers.resistance.degrees import (
     degree_sketch,
     leverages_fit,
 )
+from graphsqueak.sparsifiers.stream.edge_buffer import SampledEdges
 from tests import reference
 from tests.sparsifiers.resistance.graphs import connected_lognormal, spanning_forest
 
 
 def sketch_of(graph, seed=11, **options):
     """Resistances from degrees and the embedding; None if degrees are refused."""
-    edges = (graph.tail, graph.head, graph.weight)
+    edges = SampledEdges(graph.tail, graph.head, graph.weight, spanning_forest(graph))
     degrees = graph.degrees()
-    embedding = degree_sketch(*edges, spanning_forest(graph), degrees, seed=seed, **options)
+    embedding = degree_sketch(edges, degrees, seed=seed, **options)
     if embedding is None:
         return None
-    return degree_resistances(embedding.points / 2, degrees, *edges), embedding
+    return degree_resistances(embedding.points / 2, degrees, *edges[:3]), embedding
 
 
 @pytest.mark.parametrize(
@@ -153,15 +154,8 @@ def test_mean_of_all_coarse_sparsifiers_is_the_graph():
     in_forest = graph.tail == 0
     found = []
     for seed in range(n_samples):
-        coarse = coarse_sparsifier(
-            graph.tail,
-            graph.head,
-            graph.weight,
-            in_forest,
-            1 / graph.degrees(),
-            edges_per_node=6.0,
-            seed=seed,
-        )
+        edges = SampledEdges(graph.tail, graph.head, graph.weight, in_forest)
+        coarse = coarse_sparsifier(edges, 1 / graph.degrees(), edges_per_node=6.0, seed=seed)
         found.append(coarse.to_scipy().toarray()[graph.tail, graph.head])
     found = np.array(found)
     sigma = found.std(axis=0) / np.sqrt(n_samples)
@@ -174,10 +168,7 @@ def test_mean_of_all_coarse_sparsifiers_is_the_graph():
 def test_coarse_sparsifier_is_connected():
     graph = sources.chung_lu(400, 3000, random_state=8).to_edge_list().simplified()
     coarse = coarse_sparsifier(
-        graph.tail,
-        graph.head,
-        graph.weight,
-        spanning_forest(graph),
+        SampledEdges(graph.tail, graph.head, graph.weight, spanning_forest(graph)),
         1 / np.maximum(graph.degrees(), 1.0),
         edges_per_node=0.5,
         seed=8,

@@ -6,6 +6,7 @@ import pytest
 from graphsqueak import sources
 from graphsqueak.sparsifiers.resistance.degrees import FOSTER_TOLERANCE
 from graphsqueak.sparsifiers.resistance.estimate import estimate, resistances_if_current
+from graphsqueak.sparsifiers.stream.edge_buffer import SampledEdges
 from tests import reference
 from tests.sparsifiers.resistance.graphs import spanning_forest
 
@@ -13,17 +14,12 @@ DENSE = sources.erdos_renyi(300, 12_000, random_state=5).to_edge_list().simplifi
 GRID = sources.grid(17, 18).to_edge_list()
 
 
+def sampled(graph):
+    return SampledEdges(graph.tail, graph.head, graph.weight, spanning_forest(graph))
+
+
 def estimate_edges(graph, **options):
-    return estimate(
-        graph.tail,
-        graph.head,
-        graph.weight,
-        spanning_forest(graph),
-        graph.degrees(),
-        n_probes=64,
-        seed=31,
-        **options,
-    )
+    return estimate(sampled(graph), graph.degrees(), n_probes=64, seed=31, **options)
 
 
 @pytest.mark.parametrize(
@@ -45,8 +41,7 @@ def test_choice_and_accuracy(graph, min_nodes, is_from_degrees):
 def test_earlier_points_are_valid_until_leverages_exceed_fosters_sum():
     found = estimate_edges(DENSE, min_nodes=1)
     points = found.embedding.points / np.float32(2)
-    edges = (DENSE.tail, DENSE.head, DENSE.weight)
-    current = resistances_if_current(points, DENSE.degrees(), *edges)
+    current = resistances_if_current(sampled(DENSE), DENSE.degrees(), points)
     np.testing.assert_array_equal(current, found.resistance)
     far = 10 * np.random.default_rng(3).standard_normal(points.shape).astype(np.float32)
-    assert resistances_if_current(far, DENSE.degrees(), *edges) is None
+    assert resistances_if_current(sampled(DENSE), DENSE.degrees(), far) is None

@@ -217,7 +217,7 @@ def test_every_number_of_a_state_is_restored(edges, tmp_path):
         setattr(state, name, value)
     state.set_oversampling(3.25)
     state.prefix_degrees = np.arange(40.0)
-    stream.note = {"n_bad_lines": 4}
+    stream.set_note({"n_bad_lines": 4})
     stream.save(tmp_path / "run.ckpt")
     loaded = StreamSparsifier.load(tmp_path / "run.ckpt")
     check_same_stream(loaded, stream)

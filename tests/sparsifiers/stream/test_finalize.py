@@ -176,7 +176,7 @@ def test_the_predicted_error_depends_on_the_number_of_edges_read(n_read, monkeyp
     calls = []
 
     def recorded(*arguments, **named):
-        calls.append((named["n_seen"], arguments[5], sampling_error(*arguments, **named)))
+        calls.append((named["n_seen"], arguments[2], sampling_error(*arguments, **named)))
         return calls[-1][-1]
 
     monkeypatch.setattr(finalize, "sampling_error", recorded)
