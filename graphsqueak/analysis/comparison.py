@@ -223,6 +223,7 @@ def compare(
     graphs = [whole, on_nodes_of(whole, sparse)]
     if uniform:
         seed = int(rng.integers(2**63))
+        # The baseline has as many edges as the sparsifier.
         graphs.append(uniform_sparsifier(whole, max(sparse.n_edges, 1), seed=seed))
     is_default = n_runs is None
     n_runs = default_n_runs(whole) if n_runs is None else check_count("n_runs", n_runs, least=0)
@@ -250,6 +251,7 @@ def compare(
         {name: values[is_positive[name]] for name, values in one.items() if is_positive[name].any()}
         for one in measured
     ]
+    # Ranks are compared on all nodes.
     page_ranks = [one["PageRank"] for one in measured]
     n_top = min(100, max(1, whole.n_nodes // 10))
     top, top_sparse = (set(np.argsort(-scores)[:n_top]) for scores in page_ranks[:2])
@@ -286,6 +288,7 @@ def _measure(graph, whole, sides, node_pairs, n_eigenvalues, rng):
 
 
 def _relative_error(expected, found):
+    # Infinite resistances of disconnected nodes have an infinite error.
     with np.errstate(invalid="ignore"):
         return np.nan_to_num(np.abs(found / expected - 1), nan=np.inf, posinf=np.inf)
 
