@@ -27,7 +27,7 @@ from graphsqueak.validation import check_count
 __all__ = ["Comparison", "compare"]
 
 # Largest median relative errors of the verdicts "kept" and "roughly kept". Errors below a tenth of
-# the first are not told apart. These are definitions, not tuning constants.
+# the first count as equal. These are definitions, not tuning constants.
 KEPT_ERROR = 0.1
 ROUGHLY_KEPT_ERROR = 0.35
 # Uniform edges are as good if their error is within this factor.
@@ -60,7 +60,7 @@ class Comparison:
         Number of edges of the graph, of the sparsifier and of the uniform sample.
     agreement : dict
         Mean adjusted mutual information between communities of the "graph" and those of another
-        run on it, of the "sparsifier" and of "uniform" edges. Empty if there are no communities.
+        run on it, of the "sparsifier" and of "uniform" edges. Empty without communities.
     communities_by : str
         Method and number of runs for communities, or why there are none.
     """
