@@ -90,6 +90,7 @@ class AnalyzedGraph:
         else:
             budget = Budget(n_edges=n_edges, epsilon=None if has_budget else 0.5, keep=None)
             found = find_sparsifier(source, budget, sparsifier, self.new_seed(), progress)
+            # Files differ in the order in which nodes appear.
             self.in_memory = found.in_id_order()
 
     @property
@@ -198,6 +199,7 @@ class AnalyzedGraph:
                 random_state=self.new_seed(),
                 progress=self.progress,
             )
+            # A vector of another component has no weight inside.
             is_wanted = (vectors[is_inside] ** 2).sum(axis=0) > 0.5
             wanted = np.flatnonzero(is_wanted)[:k]
             return values[wanted], vectors[:, wanted] * is_inside[:, None]

@@ -237,8 +237,10 @@ def _rank_edges(graph, rtol, n_probes):
     weight = np.concatenate([weight for _, _, weight in batches])
     ends = np.concatenate([np.column_stack([tail, head]) for tail, head, _ in batches])
     is_exact = _is_solved(graph, n_probes)
+    # A sparse factorization gives all edges of graphs with small separators.
     if not is_exact and not graph.is_streamed and n_probes is None:
         is_exact = has_small_separators(graph.in_memory.simplified())
+    # A sketch may exceed the probability 1 of a bridge.
     scores = np.minimum(weight * resistance, 1.0)
     return Ranking("spanning", scores, graph.ids, ends, error=0.0 if is_exact else rtol)
 
@@ -253,6 +255,7 @@ def _rank_by_closeness(graph, rtol, n_probes):
         error = np.zeros(graph.n_nodes)
     else:
         diagonal, error = _sketch_inverse_diagonal(graph, solver, size, rtol, n_probes)
+    # sum_v r(u, v) = n p_u + sum p over the component of u
     total = np.bincount(graph.components, diagonal)[graph.components]
     resistance_sum = size * diagonal + total
     scores = np.zeros(size.size)
@@ -266,6 +269,7 @@ def _rank_by_closeness(graph, rtol, n_probes):
     kemeny = float("inf")
     if size.size and size[0] == graph.n_nodes:
         degree = graph.degrees
+        # The equations of the module docstring; on one node there are no walks.
         kirchhoff = float(graph.n_nodes * diagonal.sum())
         kemeny = 0.0
         if graph.n_nodes > 1:
@@ -331,6 +335,7 @@ def _sketch_inverse_diagonal(graph, solver, size, rtol, n_probes):
                 report(n_done, n_done / (n_needed or np.nan), "")
             whole = known + sketched
             fraction = np.divide(sketched, whole, out=np.zeros_like(whole), where=whole > 0)
+            # Only the sketched fraction has noise, of relative variance 2 / k.
             if n_needed is None:
                 n_needed = int(np.ceil(2 * (fraction**2).mean() / rtol**2))
     return np.maximum(known + sketched, 0.0), fraction * np.sqrt(2 / n_done)

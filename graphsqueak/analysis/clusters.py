@@ -154,8 +154,10 @@ def spectral_clusters(
     # One more eigenvalue than clusters, for the gap after the last one.
     n_pairs = max(limit - n_components + 1, 1)
     values, vectors = analyzed.eigenpairs(n_pairs, normalized=True, tol=tol, nodes=is_inside)
+    # Every component has an eigenvalue 0.
     values = np.concatenate([np.zeros(n_components), values])
     if k is None:
+        # Components are not joined, so that there are at least as many clusters.
         min_clusters = max(2, n_components)
         gaps = np.diff(values[min_clusters - 1 :])[: max(limit - min_clusters + 1, 1)]
         k = min_clusters + int(np.argmax(gaps))
@@ -178,6 +180,7 @@ def _conductances(graph, labels, n_clusters):
     leaving = np.zeros(n_clusters + 1)
     for tail, head, weight in graph.batches("measuring clusters"):
         is_cut = group[tail] != group[head]
+        # An edge between clusters leaves both of them.
         leaving += np.bincount(group[tail[is_cut]], weight[is_cut], n_clusters + 1)
         leaving += np.bincount(group[head[is_cut]], weight[is_cut], n_clusters + 1)
     volume = np.bincount(group, graph.degrees, n_clusters + 1)

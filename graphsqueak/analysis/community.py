@@ -161,6 +161,7 @@ def communities(
     ami_baseline = float("nan")
     if against is not None:
         other = as_edge_list(against)
+        # The agreement of two runs on one graph is the baseline.
         first, second = (
             find_labels(other, method=method, resolution=resolution, seed=seed + i)
             for i in range(2)
@@ -259,6 +260,7 @@ def _ami(first, second):
 
 def _ami_of_common_nodes(ids, labels, other, other_labels):
     node = make_node_finder(other.node_ids, other.n_nodes)(ids)
+    # Nodes that the other graph lacks have the number -1.
     is_common = node >= 0
     if not is_common.any():
         raise InputError("the two graphs have no node in common; give graphs with the same ids")
@@ -280,6 +282,7 @@ def _find_by_louvain(graph, weight, resolution, seed):
     nx_graph.add_weighted_edges_from(edges)
     labels = np.empty(graph.n_nodes, dtype=np.int64)
     groups = nx.community.louvain_communities(nx_graph, resolution=resolution, seed=seed)
+    # In the order of their first nodes, because the order of sets is arbitrary.
     for number, nodes in enumerate(sorted(groups, key=min)):
         labels[list(nodes)] = number
     return labels
@@ -292,6 +295,7 @@ def _find_by_leiden(graph, weight, resolution, seed):
 
     ends = np.column_stack([graph.tail, graph.head]).tolist()
     ig_graph = igraph.Graph(n=graph.n_nodes, edges=ends)
+    # igraph has one random number generator for the process, and no seed per call.
     igraph.set_random_number_generator(random.Random(seed))
     found = ig_graph.community_leiden(
         objective_function="modularity",

@@ -27,7 +27,7 @@ from graphsqueak.validation import check_count
 __all__ = ["Comparison", "compare"]
 
 # Largest median relative errors of the verdicts "kept" and "roughly kept". Errors below a tenth of
-# the first are not told apart. These are definitions, not tuning constants.
+# the first count as equal. These are definitions, not tuning constants.
 KEPT_ERROR = 0.1
 ROUGHLY_KEPT_ERROR = 0.35
 # Uniform edges are as good if their error is within this factor.
@@ -60,7 +60,7 @@ class Comparison:
         Number of edges of the graph, of the sparsifier and of the uniform sample.
     agreement : dict
         Mean adjusted mutual information between communities of the "graph" and those of another
-        run on it, of the "sparsifier" and of "uniform" edges. Empty if there are no communities.
+        run on it, of the "sparsifier" and of "uniform" edges. Empty without communities.
     communities_by : str
         Method and number of runs for communities, or why there are none.
     """
@@ -223,6 +223,7 @@ def compare(
     graphs = [whole, on_nodes_of(whole, sparse)]
     if uniform:
         seed = int(rng.integers(2**63))
+        # The baseline has as many edges as the sparsifier.
         graphs.append(uniform_sparsifier(whole, max(sparse.n_edges, 1), seed=seed))
     is_default = n_runs is None
     n_runs = default_n_runs(whole) if n_runs is None else check_count("n_runs", n_runs, least=0)
@@ -250,6 +251,7 @@ def compare(
         {name: values[is_positive[name]] for name, values in one.items() if is_positive[name].any()}
         for one in measured
     ]
+    # Ranks are compared on all nodes.
     page_ranks = [one["PageRank"] for one in measured]
     n_top = min(100, max(1, whole.n_nodes // 10))
     top, top_sparse = (set(np.argsort(-scores)[:n_top]) for scores in page_ranks[:2])
@@ -286,6 +288,7 @@ def _measure(graph, whole, sides, node_pairs, n_eigenvalues, rng):
 
 
 def _relative_error(expected, found):
+    # Infinite resistances of disconnected nodes have an infinite error.
     with np.errstate(invalid="ignore"):
         return np.nan_to_num(np.abs(found / expected - 1), nan=np.inf, posinf=np.inf)
 

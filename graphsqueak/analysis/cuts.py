@@ -145,6 +145,7 @@ def cut(
     if not is_inside.any():
         raise InputError("the graph has no edge, so that there is nothing to cut")
     values, vectors = analyzed.eigenpairs(1, normalized=True, tol=tol, nodes=is_inside)
+    # The sweep is over x = D^-1/2 y, for which Cheeger's inequality holds.
     fiedler = fix_signs(scale_by_degree(vectors, analyzed.degrees))[:, 0]
     order = np.flatnonzero(is_inside)
     order = order[np.argsort(fiedler[order], kind="stable")]

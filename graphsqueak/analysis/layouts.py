@@ -122,6 +122,7 @@ def _spectral_positions(graph, size):
     """Return two eigenvectors per component, from the smallest eigenpairs of the whole graph."""
     n_large = np.unique(graph.components[graph.large_components(8)]).size
     n_positive = int((size[size > 1] - 1).sum())
+    # Twice as many pairs as two per component, because components have different eigenvalues.
     n_pairs = min(4 * n_large - 2, n_positive)
     _, vectors = graph.eigenpairs(n_pairs, normalized=True, tol=1e-3)
     vectors = fix_signs(scale_by_degree(vectors, graph.degrees))
@@ -141,6 +142,7 @@ def _stress_positions(graph, n_landmarks, rng):
     """Return positions of low stress of a connected graph [OKB17]."""
     landmarks, distance = _choose_landmarks(graph, n_landmarks, rng)
     positions = _classical_scaling(distance)
+    # Nodes with equal distances to all landmarks must not have the same position.
     positions += 1e-3 * np.abs(positions).max() * rng.standard_normal(positions.shape)
     # Each landmark is weighted by the number of nodes closest to it.
     n_closest = np.bincount(np.argmin(distance, axis=1), minlength=n_landmarks)
@@ -207,6 +209,7 @@ def _pack_disks(radius):
     y = 0.0
     row_height = 0.0
     for i, r in enumerate(radius):
+        # The next row is below the highest disk of this one.
         if x > 0 and x + 2 * r > 1.2 * width:
             x = 0.0
             y -= 1.05 * row_height

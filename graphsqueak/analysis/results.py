@@ -59,7 +59,7 @@ class TableResult:
 
 
 def bound_columns(lower: np.ndarray | None, upper: np.ndarray | None) -> list[np.ndarray]:
-    """Return the bounds as columns of a table; no columns if there is no certificate."""
+    """Return the bounds as columns of a table; no columns without a certificate."""
     return [] if lower is None or upper is None else [lower, upper]
 
 

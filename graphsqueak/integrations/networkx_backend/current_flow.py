@@ -110,6 +110,7 @@ def current_flow_betweenness_centrality(
     if n < 3:
         raise NotImplementedError("betweenness of fewer than three nodes")
     inverse = pseudo_inverse(edges.laplacian())
+    # sum over pairs of |F_s - F_t| = sum_k (2k - n + 1) F_(k)
     coefficient = 2.0 * np.arange(n) - n + 1
     through = np.zeros(n)
     size = max(MAX_BLOCK_ENTRIES // n, 1)
@@ -178,6 +179,7 @@ def approximate_current_flow_betweenness_centrality(
     random = Random() if seed is None else seed
     pairs = np.array([random.sample(range(n), 2) for _ in range(k)])
     solver_ = LaplacianSolver(edges, tol=tol, random_state=0)
+    # Entry (node, edge) is 1 if the node is an end of the edge.
     is_end = abs(edges.incidence()).T.tocsr()
     through = np.zeros(n)
     size = max(MAX_BLOCK_ENTRIES // max(edges.n_edges, n), 1)

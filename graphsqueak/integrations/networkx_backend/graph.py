@@ -104,6 +104,7 @@ class BackendGraph:
         shape = (len(self), len(self))
         rows = (values, self._heads, self._starts)
         matrix = scipy.sparse.csr_array(rows, shape=shape, copy=True)
+        # In place, hence the copy of the shared adjacency lists.
         matrix.sum_duplicates()
         return matrix
 
@@ -195,6 +196,7 @@ def convert_to_nx(result: Any, *, name: str | None = None) -> Any:
         return result
     import networkx as nx
 
+    # One direction per edge, with the diagonal for loops.
     upper = scipy.sparse.triu(result.matrix(result.weights("weight")), format="coo")
     names = result.names
     graph = nx.Graph()

@@ -102,8 +102,10 @@ def _pair_resistance(edges, source, sink, tol):
 
 def _resistances_from(edges, source, method, tol):
     if method == "sketch":
+        # A sketch of one pair takes as long as that of all pairs.
         pairs = [(source, node) for node in range(edges.n_nodes)]
         return effective_resistance(edges, pairs, method="sketch", random_state=0)
+    # Centered, as right-hand sides of a singular system must be.
     unit_vector = np.full(edges.n_nodes, -1 / edges.n_nodes)
     unit_vector[source] += 1
     row = LaplacianSolver(edges, tol=tol, random_state=0).solve(unit_vector)

@@ -184,6 +184,7 @@ def number_of_spanning_trees(
     if G.n_components() > 1:
         return 0
     laplacian = G.conductances(weight).laplacian().toarray()
+    # Kirchhoff's theorem: the determinant without one row and column.
     factor = cholesky_factor(np.ascontiguousarray(laplacian[1:, 1:]))
     with np.errstate(over="ignore"):
         return float(np.exp(2 * np.log(factor.diagonal()).sum()))
