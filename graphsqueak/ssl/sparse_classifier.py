@@ -175,8 +175,8 @@ class SparseHFSClassifier(StreamedEstimator, StableHFSClassifier):
         solver = ContractedSolver(
             found, labels, eta=self.eta, tol=self.tol, random_state=self.random_state
         )
-        eta = self._select_eta(solver, labels)
-        return self._accept(graph, labels, self._answer(solver, graph, labels, eta))
+        etas = self._candidate_etas(labels, solver.inv_mean_degree)
+        return self._accept(graph, labels, self._answer(solver, graph, labels, etas))
 
     def _has_converged(self, answer, other):
         """Return whether few decisions, and few ranks, may still change."""
