@@ -254,9 +254,9 @@ class StableHFSClassifier(StableHFSEstimator, GraphClassifier):
     def uncertainty_(self) -> np.ndarray:
         """Posterior standard deviation of each node's scores, in units of one label's noise.
 
-        The scores are the mean of a Gaussian field, of which this is the standard deviation. It is
-        infinite in components without a label. It is estimated by 64 random probes, with a relative
-        error of 9 %, each time the attribute is read.
+        This is the standard deviation of the Gaussian field whose mean is the scores, infinite in
+        components without a label. It is estimated by 64 random probes, with a relative error of
+        9 %, each time the attribute is read.
         """
         self._check_fitted()
         labels = self._labels
@@ -275,15 +275,15 @@ class StableHFSClassifier(StableHFSEstimator, GraphClassifier):
         It holds with probability 0.95 if the labeled nodes were drawn at random. It bounds the
         error of the scores before prior weight and cut, plus the class's fraction of the labels,
         clipped to [0, 1]. If the graph is not connected, or its sampling depends on the labels,
-        there is no bound, and `promise` says so. It is computed each time the attribute is read,
-        with lambda_2 and diag(L^+) of the graph (see `graphsqueak.ssl.bounds`).
+        the bound is infinite, and `promise` has the reason. It is computed each time the attribute
+        is read, with lambda_2 and diag(L^+) of the graph (see `graphsqueak.ssl.bounds`).
         """
         self._check_fitted()
         if not self._label_independent:
-            return no_bound("the labels had a say in which edges were kept")
+            return no_bound("the sampled edges depend on the labels")
         labels = self._labels
         if labels.sample_weight is not None:
-            return no_bound("the labels weigh differently")
+            return no_bound("the labels have different weights")
         return bound_of_fit(
             self._graph,
             labels.nodes,

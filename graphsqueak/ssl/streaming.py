@@ -258,7 +258,7 @@ class StreamedEstimator(StableHFSEstimator):
 
     @available_if(lambda self: self.affinity == "precomputed")
     def partial_fit(self, X: GraphLike, y: ArrayLike | Mapping | None = None) -> Self:
-        """Read more edges. Nodes that are labeled in the first call have priority from then on.
+        """Read more edges. Nodes that are labeled in the first call have priority.
 
         Parameters
         ----------
