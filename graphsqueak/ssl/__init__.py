@@ -1,4 +1,4 @@
-"""Labels for all nodes from a few: harmonic functions on graphs and on their sparsifiers."""
+"""Semi-supervised learning on graphs and on their sparsifiers: labels for all nodes from a few."""
 
 from graphsqueak._lazy import lazy_names
 

@@ -1,7 +1,7 @@
 """Base classes of the estimators of node labels: input, predictions, prediction sets.
 
 `GraphEstimator` reads the input and predicts. The input is a graph in any form that graphsqueak
-reads, or an array of points (`affinity="knn"`), each of which is joined to its nearest neighbors.
+reads, or an array of points (`affinity="knn"`), which are joined to their nearest neighbors.
 New nodes and points get the weighted mean of their neighbors (`new_nodes`).
 
 `GraphClassifier` turns scores f (n x C), whose rows sum to zero, into
@@ -58,7 +58,7 @@ MAX_SINGLE_REFITS = 64
 
 
 class LateLabelsWarning(UserWarning):
-    """Labels were given after edges had been dropped; their edges had no priority."""
+    """Labels were given after edges had been dropped; edges at these nodes had no priority."""
 
 
 class UnreachedWarning(Message, UserWarning):
@@ -296,7 +296,7 @@ class GraphClassifier(ClassifierMixin, GraphEstimator):
         return self.scores_
 
     def _decide(self, scores, has_label):
-        """Return the class of the largest score, and `unknown` where there is no label."""
+        """Return the class of the largest score, and `unknown` in components without a label."""
         if self._curves is not None:
             scores = sigmoid_probabilities(scores, self._curves)
         decided = self.classes_[scores.argmax(axis=1)]

@@ -201,7 +201,7 @@ class ContractedSolver:
         self._tol = tol
         self._random_state = random_state
         self.inv_mean_degree = found.inv_mean_degree
-        eta = eta_for_classes(eta, self, labels.nodes.size)
+        eta = eta_for_classes(eta, self.inv_mean_degree, labels.nodes.size)
         kept_fraction = found.sparsifier.n_edges / max(found.n_edges_seen, 1)
         candidates = [1.0, np.sqrt(kept_fraction), kept_fraction]
         mistakes = [self._count_mistakes(eta, gamma) for gamma in candidates]

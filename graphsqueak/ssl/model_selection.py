@@ -28,6 +28,7 @@ __all__ = [
     "MIN_LOO_LABELS",
     "Selection",
     "eta_for_classes",
+    "etas_for_values",
     "select_for_classes",
     "select_for_values",
 ]
@@ -65,10 +66,10 @@ class Selection(NamedTuple):
     sample_weight: np.ndarray
 
 
-def eta_for_classes(eta, solver, n_labels):
+def eta_for_classes(eta, inv_mean_degree, n_labels):
     """Return the eta of a classifier: the given one, or that by the mean degree."""
     if eta == "auto":
-        return ALPHAS[0] * solver.inv_mean_degree / n_labels
+        return ALPHAS[0] * inv_mean_degree / n_labels
     return check_real("eta", eta, above=0.0, below=np.inf)
 
 
@@ -88,7 +89,7 @@ def select_for_classes(solver, labels, *, eta, prior_weight):
     code = labels.code
     n_classes = labels.classes.size
     unselected = Selection(
-        eta=eta_for_classes(eta, solver, code.size),
+        eta=eta_for_classes(eta, solver.inv_mean_degree, code.size),
         prior_weight=0.0 if prior_weight == "auto" else prior_weight,
         error_rate=np.nan,
         loo_scores=np.zeros((0, n_classes)),
@@ -126,22 +127,26 @@ def select_for_classes(solver, labels, *, eta, prior_weight):
     )
 
 
-def select_for_values(solver, labels, *, eta):
-    """Return the eta of a regressor: the given one, or that of the least squared error.
+def etas_for_values(eta, inv_mean_degree, n_labels):
+    """Return the candidates of a regressor: the given eta, or some that leave-one-out compares."""
+    if eta != "auto":
+        return [check_real("eta", eta, above=0.0, below=np.inf)]
+    alphas = ALPHAS if n_labels >= MIN_LOO_LABELS else ALPHAS[:1]
+    return [alpha * inv_mean_degree / n_labels for alpha in alphas]
+
+
+def select_for_values(solver, labels, etas):
+    """Return the eta of a regressor: that of the least squared error.
 
     Parameters
     ----------
     solver : HFSSolver
     labels : RealLabels
-    eta : float or "auto"
+    etas : list of float
     """
-    if eta != "auto":
-        return check_real("eta", eta, above=0.0, below=np.inf)
-    n_labels = labels.nodes.size
-    etas = [alpha * solver.inv_mean_degree / n_labels for alpha in ALPHAS]
-    if n_labels < MIN_LOO_LABELS:
+    if len(etas) == 1:
         return etas[0]
-    errors = [_squared_error(solver.loo(candidate), labels) for candidate in etas]
+    errors = [_squared_error(solver.loo(eta), labels) for eta in etas]
     # The first one if too few labels could be left out, when all errors are infinite.
     return etas[int(np.argmin(errors))]
 

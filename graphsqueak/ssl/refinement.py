@@ -1,10 +1,10 @@
 """Stable-HFS on a graph that is streamed in several passes, with its sparsifier H in memory.
 
-The equations of `stable`, A x = b, are solved by block conjugate gradients on the whole graph
-(`outofcore.block_cg`), with M = L_H + ridge as preconditioner. Each pass over the edges is one
-step, in which all columns are multiplied together. The columns are those of leave-one-out
-(targets, ones, probes) and v, so that prior weight and cut are selected on the whole graph. (eta
-is selected before, on H.) In memory are H and a few blocks of one row per node.
+For every candidate of eta, the equations of `stable`, A x = b, are solved by block conjugate
+gradients on the whole graph (`outofcore.block_cg`), with M = L_H + ridge as preconditioner. Each
+pass over the edges is one step, in which all columns of all candidates are multiplied together.
+The columns are those of leave-one-out (targets, ones, probes) and v, so that eta, prior weight and
+cut are selected on the whole graph. In memory are H and a few blocks of one row per node.
 
 *A step without a pass.* After k products, x is the best in its Krylov space, and its residual r is
 known. The error that H leaves is rough, noise at single nodes. Jacobi's step, x + D^-1 r with the
@@ -43,7 +43,7 @@ COARSE_MAX_EDGES_PER_NODE = 12.0
 
 
 class Refinement:
-    """Stable-HFS for one eta, closer to the exact solution with every pass.
+    """Stable-HFS for a few etas, closer to the exact solution with every pass.
 
     Parameters
     ----------
@@ -55,20 +55,20 @@ class Refinement:
         Degrees of G.
     labels : ClassLabels or RealLabels
         Labels of nodes of H.
-    eta : float
+    etas : list of float
     n_edges : int
         Number of edges of G in the first pass.
     n_smooth : int
         Number of smooth functions that a coarse H adds. With 0, 4 % of the nodes of two moons are
         decided otherwise than on the whole graph; with 32, 1 %.
     random_state : int or None
-        Seed of the probes, which are those of `LooSolver`, and of the solver.
+        Seed of the probes, which are those of `LooSolver`, and of the solvers.
     progress : bool or callable
 
     Attributes
     ----------
     smoothed, preconditioned : HFSSolver
-        Solutions after either step, for this eta only.
+        Solutions after either step, for the given etas.
 
     Examples
     --------
@@ -80,7 +80,7 @@ class Refinement:
     >>> graph = EdgeList(tail=[0, 1, 2], head=[1, 2, 0])
     >>> path = EdgeList(tail=[0, 1], head=[1, 2])
     >>> labels = RealLabels(np.array([0, 2]), np.array([1.0, 0.0]))
-    >>> refined = Refinement(graph, path, graph.degrees(), labels, 1.0, n_edges=3)
+    >>> refined = Refinement(graph, path, graph.degrees(), labels, [1.0], n_edges=3)
     >>> refined.read()
     >>> exact = stable_scores(graph, labels.nodes, labels.targets, 2 * 1.0)
     >>> bool(np.allclose(refined.smoothed.fit(1.0).centered, exact.centered))
@@ -93,7 +93,7 @@ class Refinement:
         sparsifier,
         degrees,
         labels,
-        eta,
+        etas,
         *,
         n_edges,
         n_smooth=32,
@@ -103,10 +103,59 @@ class Refinement:
         self._laplacian = StreamedLaplacian(source, sparsifier)
         # A source that samples its edges has other edges in each pass.
         self._n_edges = n_edges if source.is_materialized else None
+        self._progress = progress
+        self._equations = {
+            eta: _Equations(
+                sparsifier, degrees, labels, eta, n_smooth=n_smooth, random_state=random_state
+            )
+            for eta in etas
+        }
+        inv_mean_degree = mean_of_degrees(degrees)
+        self.smoothed = _View(self._equations, inv_mean_degree, is_preconditioned=False)
+        self.preconditioned = _View(self._equations, inv_mean_degree, is_preconditioned=True)
+
+    def read(self, *, is_last=False):
+        """Read the edges once and refine all solutions."""
+        directions = [
+            equations.next_directions(is_last=is_last) for equations in self._equations.values()
+        ]
+        block = directions[0] if len(directions) == 1 else np.column_stack(directions)
+        note = f"pass {self._laplacian.n_passes + 2}"
+        with reporter(self._progress, "labeling") as report:
+            product = self._laplacian.multiply(
+                block, lambda n_read, fraction: report(n_read, fraction, note)
+            )
+        if self._n_edges is not None:
+            check_same_edges((self._n_edges, 0), (self._laplacian.n_edges, 0))
+        ends = np.cumsum([direction.shape[1] for direction in directions])
+        for equations, part in zip(
+            self._equations.values(), np.split(product, ends[:-1], axis=1), strict=True
+        ):
+            equations.advance(part)
+
+
+class _View:
+    """The solutions of a refinement after one of the two steps: an `HFSSolver`."""
+
+    def __init__(self, equations, inv_mean_degree, *, is_preconditioned):
+        self.inv_mean_degree = inv_mean_degree
+        self._equations = equations
+        self._is_preconditioned = is_preconditioned
+
+    def loo(self, eta):
+        return self._equations[eta].loo(is_preconditioned=self._is_preconditioned)
+
+    def fit(self, eta):
+        return self._equations[eta].fit(is_preconditioned=self._is_preconditioned)
+
+
+class _Equations:
+    """All columns of one eta: targets, ones, probes, and v."""
+
+    def __init__(self, sparsifier, degrees, labels, eta, *, n_smooth, random_state):
+        n_labels = labels.nodes.size
         self._n_smooth = n_smooth
         self._rng = np.random.default_rng(random_state)
-        self._progress = progress
-        n_labels = labels.nodes.size
         self._signs = probe_signs(n_labels, self._rng)
         self._system = StableSystem(sparsifier.components(), labels, n_labels * eta)
         ridge = self._system.ridge
@@ -125,51 +174,9 @@ class Refinement:
         self._z = self._precondition()
         # Directions, images and Gram matrices of a coarse H, of all passes before.
         self._before = []
-        inv_mean_degree = mean_of_degrees(degrees)
-        self.smoothed = _View(self, eta, inv_mean_degree, is_preconditioned=False)
-        self.preconditioned = _View(self, eta, inv_mean_degree, is_preconditioned=True)
 
-    def read(self, *, is_last=False):
-        """Read the edges once and refine the solution."""
-        self._next_directions(is_last=is_last)
-        note = f"pass {self._laplacian.n_passes + 2}"
-        with reporter(self._progress, "labeling") as report:
-            product = self._laplacian.multiply(
-                self._cg.direction, lambda n_read, fraction: report(n_read, fraction, note)
-            )
-        if self._n_edges is not None:
-            check_same_edges((self._n_edges, 0), (self._laplacian.n_edges, 0))
-        labeled = np.flatnonzero(self._system.ridge)
-        product[labeled] += self._system.ridge[labeled, None] * self._cg.direction[labeled]
-        self._cg.advance(self._solver.centered(product))
-        self._z = self._precondition()
-
-    def values(self, *, is_preconditioned):
-        """Return M b for all columns b after a step by H, or by the degrees."""
-        change = self._z
-        # Before the first pass there is only the solution on H.
-        if not is_preconditioned and self._cg.image is not None:
-            change = self._cg.residual / self._diagonal
-        values, _ = self._system.constrain(self._cg.x + change)
-        return values
-
-    def fit(self, *, is_preconditioned):
-        """Return `Fit` after either step."""
-        return self._system.fit_from_raw(self.values(is_preconditioned=is_preconditioned))
-
-    def loo(self, *, is_preconditioned):
-        """Return `LooResult` after either step."""
-        values = self.values(is_preconditioned=is_preconditioned)
-        return self._system.loo_from_raw(values, self._signs)
-
-    def _times_degrees(self, block):
-        return self._diagonal * block
-
-    def _precondition(self):
-        return self._solver.solve(self._solver.centered(self._cg.residual))
-
-    def _next_directions(self, *, is_last):
-        """Make the directions of the next pass."""
+    def next_directions(self, *, is_last):
+        """Return the directions of the next pass."""
         ahead = self._z
         if self._is_coarse:
             if self._cg.image is not None:
@@ -183,38 +190,46 @@ class Refinement:
         # Freed until the next solve.
         self._z = None
         self._cg.turn(ahead, slice(None))
+        return self._cg.direction
+
+    def advance(self, product):
+        """Take L times the directions, and refine the solution."""
+        labeled = np.flatnonzero(self._system.ridge)
+        product[labeled] += self._system.ridge[labeled, None] * self._cg.direction[labeled]
+        self._cg.advance(self._solver.centered(product))
+        self._z = self._precondition()
+
+    def fit(self, *, is_preconditioned):
+        """Return `Fit` after a step by H, or by the degrees."""
+        return self._system.fit_from_raw(self._values(is_preconditioned=is_preconditioned))
+
+    def loo(self, *, is_preconditioned):
+        """Return `LooResult` after either step."""
+        values = self._values(is_preconditioned=is_preconditioned)
+        return self._system.loo_from_raw(values, self._signs)
+
+    def _values(self, *, is_preconditioned):
+        """Return M b for all columns b."""
+        change = self._z if is_preconditioned else self._cg.residual / self._diagonal
+        values, _ = self._system.constrain(self._cg.x + change)
+        return values
+
+    def _times_degrees(self, block):
+        return self._diagonal * block
+
+    def _precondition(self):
+        return self._solver.solve(self._solver.centered(self._cg.residual))
 
     def _smooth_functions(self):
         """Return, in the first pass, a block of functions that are smooth on H, else nothing."""
         if self._before:
             return []
         block = self._rng.normal(size=(self._diagonal.size, self._n_smooth))
+        # Two steps of subspace iteration.
         for _ in range(2):
             block = self._solver.solve(self._solver.centered(self._times_degrees(block)))
             block = orthonormal(block, self._times_degrees)
         return [block]
-
-
-class _View:
-    """The solutions of a refinement after one of the two steps: an `HFSSolver` for one eta."""
-
-    def __init__(self, refinement, eta, inv_mean_degree, *, is_preconditioned):
-        self.inv_mean_degree = inv_mean_degree
-        self._eta = eta
-        self._refinement = refinement
-        self._is_preconditioned = is_preconditioned
-
-    def loo(self, eta):
-        self._check(eta)
-        return self._refinement.loo(is_preconditioned=self._is_preconditioned)
-
-    def fit(self, eta):
-        self._check(eta)
-        return self._refinement.fit(is_preconditioned=self._is_preconditioned)
-
-    def _check(self, eta):
-        if eta != self._eta:
-            raise ValueError(f"the refinement is for eta={self._eta}, not {eta}")
 
 
 def count_unstable(scores, others, *, n_errors=2.0):

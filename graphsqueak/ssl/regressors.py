@@ -18,7 +18,7 @@ from sklearn.base import RegressorMixin
 
 from graphsqueak.ssl.base import warn_of_unlabeled_components
 from graphsqueak.ssl.labels import is_missing, real_labels
-from graphsqueak.ssl.model_selection import select_for_values
+from graphsqueak.ssl.model_selection import etas_for_values, select_for_values
 from graphsqueak.ssl.stable import Fit
 from graphsqueak.ssl.stable_estimator import StableHFSEstimator
 from graphsqueak.ssl.streaming import MAX_CHANGE, StreamedEstimator
@@ -77,10 +77,11 @@ class StableHFSRegressor(RegressorMixin, StableHFSEstimator):
     # Instead of that of RegressorMixin, which does not match values to nodes.
     score = StableHFSEstimator.score
 
-    def _select_eta(self, solver, labels):
-        return select_for_values(solver, labels, eta=self.eta)
+    def _candidate_etas(self, labels, inv_mean_degree):
+        return etas_for_values(self.eta, inv_mean_degree, labels.nodes.size)
 
-    def _answer(self, solver, graph, labels, eta):
+    def _answer(self, solver, graph, labels, etas):
+        eta = select_for_values(solver, labels, etas)
         return _Answer(eta, solver.fit(eta))
 
     def _accept(self, graph, labels, answer):

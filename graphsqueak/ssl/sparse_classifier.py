@@ -6,8 +6,8 @@ Sparse-HFS solves Stable-HFS (`stable`) on a spectral sparsifier H of the graph 
 
 With few edges per node the noise of H exceeds the variation of f, so that H is not used alone. If
 G can be read again, H is the preconditioner of a solve on G (`refinement`). In a single pass, the
-edges at labeled nodes are summed exactly (`class_sums`), or H oversamples them. What the streaming
-estimators share is in `streaming`.
+edges at labeled nodes are summed exactly (`class_sums`), or H oversamples them. The part that
+streaming estimators share is `streaming`.
 
 References
 ----------
@@ -175,8 +175,8 @@ class SparseHFSClassifier(StreamedEstimator, StableHFSClassifier):
         solver = ContractedSolver(
             found, labels, eta=self.eta, tol=self.tol, random_state=self.random_state
         )
-        eta = self._select_eta(solver, labels)
-        return self._accept(graph, labels, self._answer(solver, graph, labels, eta))
+        etas = self._candidate_etas(labels, solver.inv_mean_degree)
+        return self._accept(graph, labels, self._answer(solver, graph, labels, etas))
 
     def _has_converged(self, answer, other):
         """Return whether few decisions, and few ranks, may still change."""
@@ -212,11 +212,11 @@ class SparseHFSClassifier(StreamedEstimator, StableHFSClassifier):
         source = self._source
         if source is None or not source.is_rereadable:
             raise InputError(
-                "the labels had a say in which edges were kept, so prediction sets need to "
-                "read them again, which is not possible here: give the edges as a file, or a "
-                "larger budget (in Python, ",
+                "the sampled edges depend on the labels, so prediction sets need to read the edges "
+                "again, which is not possible here: give the edges as a file, or a larger budget "
+                "(in Python, ",
                 Parameter("priority_fraction", 0),
-                " will do, too)",
+                " is another way)",
             )
         return self._refit_folds(self._refit_source, alpha, max_single=MAX_SINGLE_READS)
 

@@ -195,7 +195,7 @@ class LooSolver:
         # Solvers of the first and of the last eta.
         self._first = None
         self._last = None
-        # What the first eta has shown of M: all of it, or its diagonal and the norms of the rest.
+        # M for the first eta, or else its diagonal and the norms of the rest of its rows.
         self._smoother = None
         self._diagonal = None
         self._row_norm = None

@@ -129,10 +129,10 @@ class StableHFSClassifier(StableHFSEstimator, GraphClassifier):
         labels = super()._read_problem(y, sample_weight, graph)
         return class_weighted(labels, self.class_weight)
 
-    def _select_eta(self, solver, labels):
-        return eta_for_classes(self.eta, solver, labels.nodes.size)
+    def _candidate_etas(self, labels, inv_mean_degree):
+        return [eta_for_classes(self.eta, inv_mean_degree, labels.nodes.size)]
 
-    def _answer(self, solver, graph, labels, eta, *, rule=None):
+    def _answer(self, solver, graph, labels, etas, *, rule=None):
         """Select the prior weight, fit, and decide.
 
         Parameters
@@ -141,7 +141,7 @@ class StableHFSClassifier(StableHFSEstimator, GraphClassifier):
         graph : EdgeList
             Graph that is cut if `decision="cut"`.
         labels : ClassLabels
-        eta : float
+        etas : list of one float
         rule : DecisionRule, optional
             Default: that of the parameters.
 
@@ -164,8 +164,8 @@ class StableHFSClassifier(StableHFSEstimator, GraphClassifier):
         calibration = None
         if rule.calibrated and selection.code.size == 0:
             # Nothing had to be selected, but calibration needs scores without own labels.
-            calibration = (solver.loo(eta).scores, labels.code)
-        return rule.decide(solver.fit(eta), selection, labels, graph, calibration=calibration)
+            calibration = (solver.loo(etas[0]).scores, labels.code)
+        return rule.decide(solver.fit(etas[0]), selection, labels, graph, calibration=calibration)
 
     def _accept(self, graph, labels, answer):
         """Set the fitted attributes by a `Decision`."""
@@ -187,8 +187,8 @@ class StableHFSClassifier(StableHFSEstimator, GraphClassifier):
         """Return scores without calibration and class sizes, for prediction sets."""
         rule = DecisionRule(has_cut=self.prior_weight == "auto")
         solver = self._make_solver(graph, labels)
-        eta = self._select_eta(solver, labels)
-        decision = self._answer(solver, graph, labels, eta, rule=rule)
+        etas = self._candidate_etas(labels, solver.inv_mean_degree)
+        decision = self._answer(solver, graph, labels, etas, rule=rule)
         return decision.scores, decision.fit.reached
 
     def decision_function(self, X: ArrayLike | Iterable | None = None) -> np.ndarray:
@@ -238,7 +238,7 @@ class StableHFSClassifier(StableHFSEstimator, GraphClassifier):
             eta = selection.eta
             prior_weight = selection.prior_weight
         else:
-            eta = eta_for_classes(eta, solver, n_used)
+            eta = eta_for_classes(eta, solver.inv_mean_degree, n_used)
             prior_weight = 0.0 if prior_weight == "auto" else prior_weight
         return fit_without_each(
             self._graph,
@@ -254,9 +254,9 @@ class StableHFSClassifier(StableHFSEstimator, GraphClassifier):
     def uncertainty_(self) -> np.ndarray:
         """Posterior standard deviation of each node's scores, in units of one label's noise.
 
-        The scores are the mean of a Gaussian field, of which this is the standard deviation. It is
-        infinite in components without a label. It is estimated by 64 random probes, with a relative
-        error of 9 %, each time the attribute is read.
+        This is the standard deviation of the Gaussian field whose mean is the scores, infinite in
+        components without a label. It is estimated by 64 random probes, with a relative error of
+        9 %, each time the attribute is read.
         """
         self._check_fitted()
         labels = self._labels
@@ -275,15 +275,15 @@ class StableHFSClassifier(StableHFSEstimator, GraphClassifier):
         It holds with probability 0.95 if the labeled nodes were drawn at random. It bounds the
         error of the scores before prior weight and cut, plus the class's fraction of the labels,
         clipped to [0, 1]. If the graph is not connected, or its sampling depends on the labels,
-        there is no bound, and `statement` says so. It is computed each time the attribute is read,
-        with lambda_2 and diag(L^+) of the graph (see `graphsqueak.ssl.bounds`).
+        the bound is infinite, and `statement` has the reason. It is computed each time the attribute
+        is read, with lambda_2 and diag(L^+) of the graph (see `graphsqueak.ssl.bounds`).
         """
         self._check_fitted()
         if not self._label_independent:
-            return no_bound("the labels had a say in which edges were kept")
+            return no_bound("the sampled edges depend on the labels")
         labels = self._labels
         if labels.sample_weight is not None:
-            return no_bound("the labels weigh differently")
+            return no_bound("the labels have different weights")
         return bound_of_fit(
             self._graph,
             labels.nodes,

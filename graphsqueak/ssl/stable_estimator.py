@@ -31,10 +31,10 @@ class StableHFSEstimator(GraphEstimator):
 
     In addition to those of `GraphEstimator`, a subclass has the methods
 
-    `_select_eta(solver, labels)`
-        The parameter eta, or the value that is selected in its place.
-    `_answer(solver, graph, labels, eta)`
-        Selects other parameters, fits and decides; the result has the attribute `fit`.
+    `_candidate_etas(labels, inv_mean_degree)`
+        The parameter eta, or values among which one is selected.
+    `_answer(solver, graph, labels, etas)`
+        Selects parameters, fits and decides; the result has the attributes `eta` and `fit`.
     `_accept(graph, labels, answer)`
         Sets the fitted attributes and returns self.
     """
@@ -79,8 +79,8 @@ class StableHFSEstimator(GraphEstimator):
     def _fit_graph(self, graph, labels):
         """Fit to a graph in memory."""
         solver = self._make_solver(graph, labels)
-        eta = self._select_eta(solver, labels)
-        return self._accept(graph, labels, self._answer(solver, graph, labels, eta))
+        etas = self._candidate_etas(labels, solver.inv_mean_degree)
+        return self._accept(graph, labels, self._answer(solver, graph, labels, etas))
 
     def _make_solver(self, graph, labels, *, inv_mean_degree=None):
         return LooSolver(

@@ -81,7 +81,7 @@ def test_many_reads_give_its_scores():
             held,
             graph.degrees(),
             labels_at,
-            alpha / 4,
+            [alpha / 4],
             n_edges=graph.n_edges,
             random_state=7,
         )
@@ -113,7 +113,7 @@ def test_a_coarse_sparsifier_is_helped_by_its_smoothest_functions():
                 kept,
                 graph.degrees(),
                 labels_at,
-                eta,
+                [eta],
                 n_edges=graph.n_edges,
                 n_smooth=n_smooth,
                 random_state=seed,
@@ -188,6 +188,20 @@ def test_values_are_those_of_the_whole_graph(blurred):
     assert np.abs(refined.transduction_ - exact.transduction_).max() < 0.05 * spread
     assert np.abs(once.transduction_ - exact.transduction_).max() > 0.25 * spread
     assert 2 <= refined.n_passes_ <= 4
+
+
+def test_values_at_many_nodes_have_an_eta_of_the_sparsifier(blurred, monkeypatch):
+    """They are those of the whole graph for this eta."""
+    monkeypatch.setattr("graphsqueak.ssl.streaming.LARGE_MIN_NODES", N_NODES)
+    y = np.full(N_NODES, np.nan)
+    known = np.random.default_rng(5_121).choice(N_NODES, 60, replace=False)
+    y[known] = TRUTH[known]
+    refined = gs.SparseHFSRegressor(n_edges=6_000, max_passes=4, random_state=7).fit(blurred, y)
+    on_sparsifier = gs.StableHFSRegressor(random_state=7).fit(refined.sparsifier_, y)
+    assert refined.eta_ == pytest.approx(on_sparsifier.eta_, rel=1e-3)
+    exact = gs.StableHFSRegressor(eta=refined.eta_, random_state=7).fit(blurred, y)
+    difference = np.abs(refined.transduction_ - exact.transduction_).max()
+    assert difference < 0.1 * exact.transduction_.std()
 
 
 @pytest.mark.filterwarnings("ignore:neighbors agree hardly")

@@ -219,7 +219,7 @@ def eigenfunctions(points, n_components, *, n_bins=50, max_coordinates=64):
     Returns
     -------
     columns : array of float, shape (n, q)
-        Of unit length; a column of zeros if there is no function.
+        Columns of unit length; a single column of zeros if all coordinates are constant.
     s : array of float, shape (q,)
     """
     found = []

@@ -66,7 +66,7 @@ def test_labels_that_are_wrong_and_known_to_be_doubtful_do_less_harm():
     np.testing.assert_array_equal(named.scores_, trusted.scores_)
     assert trusted.uncertainty_[nodes[0]] > plain.uncertainty_[nodes[0]]
     assert trusted.prediction_sets(0.2).any(axis=1).all()
-    assert "weigh differently" in trusted.bound_.statement
+    assert "different weights" in trusted.bound_.statement
 
 
 @pytest.mark.filterwarnings("ignore:neighbors agree hardly", "ignore:.*without a label")
