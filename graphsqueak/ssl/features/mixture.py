@@ -73,18 +73,15 @@ class ClassMixture:
         return probability
 
     def graph_scores(self, graph, train):
-        """Return centered scores of Stable-HFS, fitted to the labels `train`."""
-        return _stable_fit(graph, self.labels, train).centered
-
-    def standardize_graph_scores(self, scores):
-        """Return scores of the graph as a part of the mixture."""
+        """Return Stable-HFS, fitted to the labels `train`, as a part of the mixture."""
+        scores = _stable_fit(graph, self.labels, train).centered
         deviation = scores.std()
         return scores / deviation if deviation > 0 else scores
 
     def standardize(self, probability):
-        """Return probabilities as a part of the mixture."""
+        """Return probabilities (..., C) as a part of the mixture."""
         logarithm = np.log(np.maximum(probability, MIN_PROBABILITY))
-        return logarithm - logarithm.mean(axis=1, keepdims=True)
+        return logarithm - logarithm.mean(axis=-1, keepdims=True)
 
     def fit_weights(self, parts):
         """Return the weights of `parts` (n_parts, l, C), and the loss of each label."""
@@ -156,15 +153,13 @@ class ValueMixture:
         return np.asarray(estimator.predict(features), dtype=np.float64).reshape(-1, 1)
 
     def graph_scores(self, graph, train):
-        """Return the values of Stable-HFS, fitted to the labels `train`."""
+        """Return Stable-HFS, fitted to the labels `train`, as a part of the mixture."""
         fit = _stable_fit(graph, self.labels, train)
-        return fit.centered + fit.offset
+        return self.standardize(fit.centered + fit.offset)
 
     def standardize(self, values):
         """Return values as a part of the mixture: minus the mean of all labels."""
         return values - self._mean
-
-    standardize_graph_scores = standardize
 
     def fit_weights(self, parts):
         """Return the weights of `parts` (n_parts, l, 1), and the squared error of each label."""
