@@ -111,12 +111,12 @@ class DecisionRule:
                 " only; set one of them",
             )
         sizes = "auto" if self.class_sizes is None else self.class_sizes
-        shares = class_fractions(sizes, labels, scores[reached])
+        fractions = class_fractions(sizes, labels, scores[reached])
         sized = scores.copy()
-        sized[reached] = meet_sizes(scores[reached], shares)
+        sized[reached] = meet_sizes(scores[reached], fractions)
         if self.decision == "cut":
             sized = cut_scores(
-                graph, labels, sized, reached, shares, random_state=self.random_state
+                graph, labels, sized, reached, fractions, random_state=self.random_state
             )
         return sized - sized.mean(axis=1, keepdims=True)
 

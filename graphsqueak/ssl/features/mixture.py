@@ -31,8 +31,6 @@ MIN_PROBABILITY = 1e-3
 RIDGE = 0.2
 # Logarithmic loss that fitted weights save if the parts are noise.
 CHANCE_GAIN = 1.5
-# Relative residual of Stable-HFS, whose scores only enter a mixture.
-SCORES_TOL = 1e-5
 
 
 class ClassMixture:
@@ -190,11 +188,7 @@ class ValueMixture:
 
 def _stable_fit(graph, labels, train):
     alpha = CLASS_ALPHA * inv_mean_degree(graph)
+    # The scores only enter a mixture: a loose tolerance is enough.
     return stable_scores(
-        graph,
-        labels.nodes[train],
-        labels.targets[train],
-        alpha,
-        tol=SCORES_TOL,
-        random_state=0,
+        graph, labels.nodes[train], labels.targets[train], alpha, tol=1e-5, random_state=0
     )

@@ -41,9 +41,6 @@ from graphsqueak.validation import check_count
 __all__ = ["Smoothed"]
 
 # Parts of the mixture, in the order of the weights.
-ESTIMATOR = 0
-GRAPH = 1
-PRIOR = -1
 PARTS = ("estimator", "graph", "smoothed", "prior")
 # Weights if there are too few labels to fit them. Equal weights of the first three lose 0.5 points
 # on average over nine graphs, and 8 points with homophily 0.9 and two labels per class.
@@ -167,7 +164,9 @@ class Smoothed(BaseEstimator):
         has_low_homophily = False
         if is_class:
             homophily = measure_homophily(
-                graph_model.edges, mixture.labels, (left_out[GRAPH], mixture.y)
+                graph_model.edges,
+                mixture.labels,
+                (left_out[PARTS.index("graph")], mixture.y),
             )
             has_low_homophily = homophily.is_little
             self.homophily_ = homophily.value
@@ -263,16 +262,22 @@ def _select(mixture, left_out, *, has_low_homophily):
     weights : ndarray of shape (n_parts,)
     """
     weights, losses = mixture.fit_weights(left_out)
-    errors = [mixture.error(left_out[ESTIMATOR]), mixture.graph_error(left_out[GRAPH])]
-    best = ESTIMATOR if has_low_homophily else int(np.argmin(errors))
-    gain = mixture.fit_weights(left_out[[best, PRIOR]])[1] - losses
-    standard_error = np.sqrt(gain.size) * gain.std()
+    scores = dict(zip(PARTS, left_out, strict=True))
+    errors = {
+        "estimator": mixture.error(scores["estimator"]),
+        "graph": mixture.graph_error(scores["graph"]),
+    }
+    best = "estimator" if has_low_homophily else min(errors, key=errors.get)
+    # Compared with the best single model, whose scores are also scaled and shifted to fit.
+    _, best_losses = mixture.fit_weights(np.array([scores[best], scores["prior"]]))
+    gain = best_losses - losses
     is_better = gain.sum() > mixture.chance_gain(losses)
     if has_low_homophily:
+        standard_error = np.sqrt(gain.size) * gain.std()
         is_better &= gain.sum() > 2 * standard_error
     if is_better:
         return "mixture", weights
-    return PARTS[best], np.eye(len(PARTS))[best]
+    return best, (np.array(PARTS) == best).astype(float)
 
 
 class _GraphModel:
