@@ -34,8 +34,8 @@ MIN_PROBABILITY = 1e-3
 # 20 labels per class, four seeds).
 RIDGE = 0.2
 # Logarithmic loss that fitted weights save if the parts are noise. Halved: 0.2 points higher on the
-# same graphs, doubled: 0.2 lower. With 0 the mixture is always used, and loses 3 points on the graph if features are
-# noise.
+# same graphs, doubled: 0.2 lower. With 0 the mixture is always used, and is 3 points worse than the
+# graph if features are noise.
 CHANCE_GAIN = 1.5
 
 
