@@ -1,8 +1,8 @@
-"""Decision rule of Stable-HFS: from a fit to a score per node and class, of which the largest wins.
+"""Decision rule of Stable-HFS: one score per node and class from a fit; the largest decides.
 
 1. Scores are f + t (m - 1/C), with the class means m of the component and the prior weight t. In a
    component whose labels are of one class f is zero, and the scores are m - 1/C.
-2. Of two classes, with t selected, the threshold between them moves to where it misclassifies the
+2. Between two classes, with t selected, the threshold moves to where it misclassifies the
    fewest labels (`thresholds`).
 3. If calibrated, a sigmoid per class turns scores into probabilities (`calibration`).
 4. If class sizes are given, offsets or a graph cut meet them (`class_sizes`).

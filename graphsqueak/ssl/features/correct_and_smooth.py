@@ -23,8 +23,8 @@ class CorrectAndSmooth(Smoothed):
     """Predictions of a model of node features, corrected and smoothed over a graph [HHS21].
 
     Use it like `Smoothed`, when neighbors of a node are likely to be mispredicted in the same way,
-    as by features that were measured differently in different regions of the graph. Of a file it
-    takes twice as many passes.
+    as by features that were measured differently in different regions of the graph. It takes
+    twice as many passes over a file.
 
     Parameters
     ----------

@@ -222,7 +222,7 @@ class Neighborhood:
             K of the module's formula.
         """
         blocks = np.asarray(blocks)
-        start = np.hstack(blocks)
+        start = np.concatenate(blocks, axis=1)
         total = start
         # Horner's rule: Z_K = (1 - gamma) X + gamma P Z_(K - 1).
         for _ in range(n_hops):

@@ -163,11 +163,10 @@ class Smoothed(BaseEstimator):
         left_out = parts[:, fold, mixture.labels.nodes]
         has_low_homophily = False
         if is_class:
-            homophily = measure_homophily(
-                graph_model.edges,
-                mixture.labels,
-                (left_out[PARTS.index("graph")], mixture.y),
-            )
+            held_out = None
+            if len(train_sets) > 1:
+                held_out = left_out[PARTS.index("graph")], mixture.y
+            homophily = measure_homophily(graph_model.edges, mixture.labels, held_out)
             has_low_homophily = homophily.is_little
             self.homophily_ = homophily.value
             self.homophily_error_ = homophily.error
