@@ -1,4 +1,4 @@
-"""Data that comes with the package, corpora that the user has on disk, and one made on the fly.
+"""Data sets for examples: shipped with the package, read from corpora on disk, or generated.
 
 Origin, license and checksum of each shipped file are in `datasets/README.md`.
 """
@@ -29,25 +29,26 @@ __all__ = [
 
 @dataclass(frozen=True, repr=False)
 class Points:
-    """Points with a label and a name each.
+    """Points with a label and an id each.
 
     Attributes
     ----------
     points : ndarray or scipy CSR array, shape (n, d)
     labels : ndarray of int, shape (n,)
-        For mail 1 is spam, 0 is ham, -1 unknown.
+        For mail, 1 is spam, 0 is ham and -1 is unknown.
     ids : ndarray of str or int, shape (n,)
     description : str
     columns : ndarray of str, shape (d,), or None
     counts : mapping of str to int
-        What was read and what could not be, for corpora read from disk.
+        Numbers of mails that were read, and of those that could not be, by reason.
     notes : mapping of str to ndarray of str
-        For people to know the points by: subject and sender of mails read from disk.
+        Subject and sender of mails read from disk.
     headers : scipy CSR array or None
-        The headers of mails as vectors, where they were asked for and there are any.
+        The headers of mails as vectors, if `headers=True` and there are any.
     """
 
-    points: Any  # scipy's sparse arrays have no type that checkers know
+    # Any, since scipy's sparse arrays have no type that checkers know.
+    points: Any
     labels: np.ndarray
     ids: np.ndarray
     description: str
@@ -64,25 +65,24 @@ class Points:
 def load_karate() -> EdgeList:
     """Load Zachary's karate club: 34 members, 78 ties, weighted by how often two members met.
 
-    Members are called 1, ..., 34, in this order.
+    The ids of the members are 1, ..., 34, in this order.
 
     >>> load_karate()
     EdgeList(n_nodes=34, n_edges=78, total_weight=231)
     """
     edges = read_edges(shipped_file("karate.tsv")).to_edge_list()
-    members = np.sort(edges.ids)
-    number = np.argsort(np.argsort(edges.ids))
+    members, number = np.unique(edges.ids, return_inverse=True)
     return EdgeList(
         tail=number[edges.tail], head=number[edges.head], weight=edges.weight, ids=members
     )
 
 
 def load_spam() -> Points:
-    """Load the SpamAssassin public corpus, duplicates left out: 5,876 mails as TF-IDF vectors.
+    """Load the SpamAssassin public corpus without duplicates: 5,876 mails as TF-IDF vectors.
 
-    Words and punctuation of subject and body, stemmed, in at least three mails; 1 + log(tf) times
-    idf, every mail of length one, but one, which has none of them. The words themselves are not
-    shipped.
+    The columns are the stemmed words, and the punctuation, of subjects and bodies that occur in at
+    least three mails. Entries are (1 + log tf) idf, and rows have length one, except for one mail
+    without such words. The words themselves are not shipped.
 
     >>> load_spam()
     Points(n=5876, d=17024, 'SpamAssassin public corpus, TF-IDF')
@@ -92,14 +92,15 @@ def load_spam() -> Points:
     path = shipped_file("spam.npz")
     points = load_npz(path)
     with np.load(path, allow_pickle=False) as file:
-        labels, ids = file["labels"].astype(np.int64), file["ids"]
+        labels = file["labels"].astype(np.int64)
+        ids = file["ids"]
     return Points(points, labels, ids, "SpamAssassin public corpus, TF-IDF")
 
 
 def load_spambase() -> Points:
     """Load Spambase: 57 statistics of the words and letters of 4,601 mails at HP Labs, 1999.
 
-    The columns have very different scales; take logarithms or standardize them before measuring
+    The columns have very different scales: take logarithms, or standardize them, before computing
     distances.
 
     >>> spambase = load_spambase()
@@ -107,10 +108,14 @@ def load_spambase() -> Points:
     (Points(n=4601, d=57, 'Spambase, Hewlett-Packard Labs'), 1813)
     """
     with np.load(shipped_file("spambase.npz"), allow_pickle=False) as file:
-        points, labels = file["points"], file["labels"].astype(np.int64)
-        columns = file["columns"]
-    ids = np.arange(len(labels))
-    return Points(points, labels, ids, "Spambase, Hewlett-Packard Labs", columns)
+        labels = file["labels"].astype(np.int64)
+        return Points(
+            file["points"],
+            labels,
+            ids=np.arange(labels.size),
+            description="Spambase, Hewlett-Packard Labs",
+            columns=file["columns"],
+        )
 
 
 def load_mail(
@@ -126,7 +131,7 @@ def load_mail(
     punctuation: bool = False,
     headers: bool = False,
 ) -> Points:
-    """Read a corpus of mail from disk and turn every mail into a TF-IDF vector.
+    """Read a corpus of mail from disk as TF-IDF vectors.
 
     Parameters
     ----------
@@ -134,31 +139,31 @@ def load_mail(
         Mails: a folder of .eml files, mbox, Maildir, one csv of texts; or a corpus: TREC 2007,
         SpamAssassin, Enron-Spam, the SMS Spam Collection.
     layout : {"auto", "trec", "folders", "sms", "mbox", "maildir", "csv"}
-        How the corpus lies on disk; "auto" looks.
+        Layout of the files; "auto" detects it.
     deduplicate : bool
-        Leave out a mail whose words are those of an earlier one, in the same order.
+        Drop mails with the same words, in the same order, as an earlier one.
     drop_common, drop_rare : float
-        Shares of the vocabulary to drop, counted from the words in most and in fewest mails.
+        Fractions of the vocabulary to drop: the words in most, and in fewest, mails.
     min_mails : int
-        Drop words in fewer mails than that.
+        Drop words that occur in fewer mails.
     sublinear : bool
-        1 + log(tf) in place of tf.
+        Use 1 + log(tf) instead of tf.
     stemming : bool
-        Whether to stem.
+        Stem the words.
     punctuation : bool
-        Whether to count stop words, single letters and runs of punctuation as well.
+        Also count stop words, single letters and runs of punctuation.
     headers : bool
-        Whether to make vectors of the headers, too: by what ways and programs a mail came.
+        Also make vectors of the headers: the servers and programs that a mail passed.
 
     Returns
     -------
     Points
-        `counts` tells how many mails were unreadable, empty, cut or duplicates.
+        `counts` has the numbers of mails that were unreadable, empty, truncated or duplicates.
 
     Notes
     -----
-    The defaults are the thesis'. Better on the corpora that we measured: drop_common=0,
-    drop_rare=0, min_mails=3, sublinear=True, punctuation=True.
+    The defaults are those of the thesis. More accurate on the corpora that were measured:
+    drop_common=0, drop_rare=0, min_mails=3, sublinear=True, punctuation=True.
 
     Examples
     --------
@@ -171,14 +176,15 @@ def load_mail(
     from graphsqueak.sources.mail.words import header_points
 
     source = read_mail(path, layout=layout, deduplicate=deduplicate)
-    read: list[tuple] = []  # all but the texts
-    ways: list[str] = []
+    # Texts are streamed, the rest of each mail is kept.
+    read: list[tuple] = []
+    header_texts: list[str] = []
 
     def texts():
         for mail in source:
             read.append((mail.id, mail.label, mail.subject, mail.sender))
             if headers:
-                ways.append(mail.headers)
+                header_texts.append(mail.headers)
             yield mail.text
 
     points, vocabulary = text_points(
@@ -191,10 +197,10 @@ def load_mail(
         punctuation=punctuation,
     )
     if not read:
-        raise InputError(f"{path} holds no readable mail; {source.n_unreadable} could not be read")
+        raise InputError(f"{path} has no readable mail; {source.n_unreadable} could not be read")
     if not vocabulary.size:
         raise InputError(
-            f"{path}: no word is left of {len(read):,} mails; drop fewer, with ",
+            f"{path}: no word of {len(read):,} mails is left; drop fewer, with ",
             Parameter("drop_common", 0),
             " and ",
             Parameter("drop_rare", 0),
@@ -208,7 +214,7 @@ def load_mail(
         columns=vocabulary,
         counts=source.counts,
         notes={"subject": np.array(subjects), "sender": np.array(senders)},
-        headers=header_points(ways, min_mails=min_mails)[0] if any(ways) else None,
+        headers=header_points(header_texts, min_mails=min_mails)[0] if any(header_texts) else None,
     )
 
 
@@ -219,22 +225,22 @@ def stacked_clusters(
     width: float = 2.0,
     random_state: RandomState = None,
 ) -> Points:
-    """Make the synthetic data of the thesis (Figure 4.1): four clusters in the plane, stacked.
+    """Generate the synthetic data of the thesis (Figure 4.1): four stacked clusters in the plane.
 
-    Each cluster is a uniform rectangle. The two upper ones are class 1, the two lower class 0;
-    `ids` number the points, lowest cluster first. The thesis labels two points of the lowest and
-    two of the uppermost, and joins its points by unit edges. It draws the clusters without giving
-    their measures; ours are such that, as there, clusters stay apart until a point has more
-    neighbors than its cluster has points (3,025).
+    Each cluster is uniform on a rectangle. The two upper ones are class 1, the two lower ones class
+    0; `ids` number the points, lowest cluster first. The thesis labels two points of the lowest and
+    two of the uppermost cluster, and joins points by unit edges. It shows the clusters without
+    their sizes. With the defaults, as in the thesis, clusters are disconnected until a point has
+    more neighbors than its cluster has points (3,025).
 
     Parameters
     ----------
     n_points : int
-        Of all four clusters.
+        Number of points in all four clusters.
     gap : float
-        From the top of a cluster to the bottom of the next.
+        Distance from the top of a cluster to the bottom of the next.
     width : float
-        Of a cluster, which is 1 high.
+        Width of a cluster, whose height is 1.
     random_state : int, Generator or None
 
     Returns
@@ -252,16 +258,18 @@ def stacked_clusters(
     check_real("width", width, above=0.0)
     rng = np.random.default_rng(random_state)
     cluster = np.arange(n_points) * 4 // n_points
-    across = width * rng.random(n_points)
-    up = cluster * (1.0 + gap) + rng.random(n_points)
-    labels = (cluster >= 2).astype(np.int64)
+    x = width * rng.random(n_points)
+    y = cluster * (1.0 + gap) + rng.random(n_points)
     return Points(
-        np.column_stack([across, up]), labels, np.arange(n_points), "four stacked clusters"
+        np.column_stack([x, y]),
+        labels=(cluster >= 2).astype(np.int64),
+        ids=np.arange(n_points),
+        description="four stacked clusters",
     )
 
 
 def shipped_file(name: str) -> Path:
-    """Return the path of a shipped file: in the installed package, or beside it in a checkout.
+    """Return the path of a shipped file, in the installed package or next to it in a checkout.
 
     >>> shipped_file("karate.tsv").name
     'karate.tsv'

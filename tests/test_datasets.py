@@ -1,4 +1,4 @@
-"""Shipped data say what their pages promise; corpora on disk become points."""
+"""Shipped and generated data have the properties that their documentation states."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from graphsqueak import InputError, datasets, neighbor_edges
 
 
 @pytest.mark.slow
-def test_spam_is_real_mail_that_can_be_told_apart():
+def test_spam_and_ham_are_separated_by_nearest_neighbors():
     spam = datasets.load_spam()
     assert (int((spam.labels == 1).sum()), int((spam.labels == 0).sum())) == (1779, 4097)
     assert len(set(spam.ids)) == len(spam.ids)
@@ -56,6 +56,6 @@ def test_stacked_clusters_stay_apart_until_k_exceeds_their_size():
         assert edges.components().max() + 1 == n_components
 
 
-def test_unknown_files_are_named():
+def test_an_unknown_file_is_named():
     with pytest.raises(InputError, match=r"'karate.csv'"):
         datasets.shipped_file("karate.csv")

@@ -18,8 +18,8 @@ no restart, since the space is the same. A round takes O(j^2) time and j kernel 
 
 With `n_components`, a full dictionary drops a tenth of its landmarks (`landmark_stream`), so that
 it follows a stream whose distribution changes. In the coordinates of the remaining landmarks, what
-lay in the old span is z_new = T z, and CON-KONS continues with A_new = alpha I + T (A - alpha I) T' and
-w <- A_new^-1 T A w: least squares over all rounds so far in what remains of the span. With
+lay in the old span is z_new = T z, and CON-KONS continues with A_new = alpha I + T (A - alpha I) T'
+and w <- A_new^-1 T A w: least squares over all rounds so far in what remains of the span. With
 when_full="stop" later points are projected on the span instead, as in B-KONS of the thesis.
 
 References

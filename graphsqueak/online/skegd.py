@@ -15,7 +15,8 @@ psi to the others and rows s_p, s_m of the two matrices adds, with a = S_p' psi 
 Landmarks are sampled from the absorbed points by online leverage scores, and a full set drops a
 tenth of its landmarks (`landmark_stream`). So s_m is a unit vector if the new point becomes a
 landmark, and columns of Phi_pm are removed with their landmarks. F = Phi_pm^+ Phi_pp (Phi_pm')^+
-makes C_m F C_m' an approximation of K. With Phi_pp ~ V_k diag(sig) V_k' of rank k [ZL19, Section 1],
+makes C_m F C_m' an approximation of K. With Phi_pp ~ V_k diag(sig) V_k' of rank k
+[ZL19, Section 1],
 
     z(x) = Q' k_landmarks(x),      Q = Phi_pm^+ V_k diag(sig)^1/2.
 

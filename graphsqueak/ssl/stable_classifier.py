@@ -275,8 +275,8 @@ class StableHFSClassifier(StableHFSEstimator, GraphClassifier):
         It holds with probability 0.95 if the labeled nodes were drawn at random. It bounds the
         error of the scores before prior weight and cut, plus the class's fraction of the labels,
         clipped to [0, 1]. If the graph is not connected, or its sampling depends on the labels,
-        the bound is infinite, and `statement` has the reason. It is computed each time the attribute
-        is read, with lambda_2 and diag(L^+) of the graph (see `graphsqueak.ssl.bounds`).
+        the bound is infinite, and `statement` has the reason. It is computed each time the
+        attribute is read, with lambda_2 and diag(L^+) of the graph (see `graphsqueak.ssl.bounds`).
         """
         self._check_fitted()
         if not self._label_independent:

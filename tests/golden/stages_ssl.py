@@ -335,7 +335,7 @@ def node_features():
     values = np.where(y >= 0, features[:, 0] + truth, np.nan)
     found = {}
     for name, method in (("smoothed", gs.Smoothed), ("corrected", gs.CorrectAndSmooth)):
-        for hops in ("auto", 2):
+        for hops in (4, 2):
             model = method(LogisticRegression(), hops=hops, random_state=1)
             model.fit(graph, y, features)
             found[f"{name}_{hops}"] = model.predict()

@@ -40,13 +40,14 @@ from graphsqueak.validation import check_real
 
 __all__ = ["class_fractions", "cut_scores", "meet_sizes"]
 
-# Duration of a diffusion step, and steps from one cut to the next.
+# Duration of a diffusion step. On eight graphs with 3 and 10 labels per class, known sizes and six
+# seeds, halved: accuracy 0.4 points lower; doubled: 1.1 lower.
 DIFFUSION_TIME = 2.0
+# Diffusion steps from one cut to the next. On the same graphs, halved: 1.0 points lower; doubled:
+# 1.4 lower.
 N_DIFFUSION_STEPS = 6
-# The cut has converged if at most this fraction of the nodes changes.
-MAX_CHANGED_FRACTION = 0.01
-MAX_CUTS = 12
-# Relative residual of the solves: only the largest column of each row matters.
+# Relative residual of the solves: only the largest column of each row matters. On the same graphs,
+# halved: 0.2 points lower; doubled: 0.3 higher.
 DIFFUSION_TOL = 1e-3
 
 
@@ -128,7 +129,9 @@ def meet_sizes(scores, fractions, *, tol=1e-3, max_iter=300):
     return scores + best_offset
 
 
-def cut_scores(graph, labels, scores, reached, fractions, *, random_state=None):
+def cut_scores(
+    graph, labels, scores, reached, fractions, *, tol=0.01, max_cuts=12, random_state=None
+):
     """Return scores of a cut with few edges between classes of these sizes.
 
     Parameters
@@ -140,6 +143,9 @@ def cut_scores(graph, labels, scores, reached, fractions, *, random_state=None):
     reached : array of bool, shape (n_nodes,)
         Which nodes are in a component with a label; the others are left out of the sizes.
     fractions : array of shape (C,)
+    tol : float
+        The cut has converged if at most this fraction of the nodes changes.
+    max_cuts : int
     random_state : int, Generator or None
 
     Returns
@@ -161,13 +167,13 @@ def cut_scores(graph, labels, scores, reached, fractions, *, random_state=None):
         graph,
         ridge=ridge,
         tol=DIFFUSION_TOL,
-        n_solves=N_DIFFUSION_STEPS * MAX_CUTS,
+        n_solves=N_DIFFUSION_STEPS * max_cuts,
         random_state=random_state,
     )
     scores = scores.copy()
     sized = np.flatnonzero(reached)
     code = scores.argmax(axis=1)
-    for _ in range(MAX_CUTS):
+    for _ in range(max_cuts):
         code[labeled] = labels.code
         diffused = np.eye(n_classes)[code] - 1 / n_classes
         for _ in range(N_DIFFUSION_STEPS):
@@ -175,6 +181,6 @@ def cut_scores(graph, labels, scores, reached, fractions, *, random_state=None):
         scores[sized] = meet_sizes(diffused[sized], fractions)
         previous = code
         code = scores.argmax(axis=1)
-        if np.count_nonzero(code != previous) <= MAX_CHANGED_FRACTION * code.size:
+        if np.count_nonzero(code != previous) <= tol * code.size:
             break
     return scores - scores.mean(axis=1, keepdims=True)

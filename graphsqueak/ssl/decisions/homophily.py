@@ -39,8 +39,6 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse
 
-from graphsqueak.ssl.model_selection import MIN_LOO_LABELS
-
 __all__ = ["Homophily", "HomophilyWarning", "measure_homophily", "warn_of_homophily"]
 
 # A warning needs a homophily, and a standard error, below this. On 432 block models of 500 nodes it
@@ -225,7 +223,7 @@ def _score_correlation(scores, code):
     one_hot = np.eye(scores.shape[1])[code[is_valid]]
     scores = scores[is_valid]
     n_scores = len(scores)
-    if n_scores < MIN_LOO_LABELS:
+    if n_scores < 2:
         return 0.0
     scores = scores - scores.mean(axis=0)
     one_hot = one_hot - one_hot.mean(axis=0)

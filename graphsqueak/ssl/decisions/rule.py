@@ -1,8 +1,8 @@
-"""Decision rule of Stable-HFS: from a fit to a score per node and class, of which the largest wins.
+"""Decision rule of Stable-HFS: one score per node and class from a fit; the largest decides.
 
 1. Scores are f + t (m - 1/C), with the class means m of the component and the prior weight t. In a
    component whose labels are of one class f is zero, and the scores are m - 1/C.
-2. Of two classes, with t selected, the threshold between them moves to where it misclassifies the
+2. Between two classes, with t selected, the threshold moves to where it misclassifies the
    fewest labels (`thresholds`).
 3. If calibrated, a sigmoid per class turns scores into probabilities (`calibration`).
 4. If class sizes are given, offsets or a graph cut meet them (`class_sizes`).
@@ -111,12 +111,12 @@ class DecisionRule:
                 " only; set one of them",
             )
         sizes = "auto" if self.class_sizes is None else self.class_sizes
-        shares = class_fractions(sizes, labels, scores[reached])
+        fractions = class_fractions(sizes, labels, scores[reached])
         sized = scores.copy()
-        sized[reached] = meet_sizes(scores[reached], shares)
+        sized[reached] = meet_sizes(scores[reached], fractions)
         if self.decision == "cut":
             sized = cut_scores(
-                graph, labels, sized, reached, shares, random_state=self.random_state
+                graph, labels, sized, reached, fractions, random_state=self.random_state
             )
         return sized - sized.mean(axis=1, keepdims=True)
 

@@ -60,7 +60,8 @@ def least_error_threshold(scores, loo_scores, is_second, *, sample_weight=None):
     ends = np.unique(np.clip(np.append(loo_scores, [low, high]), low, high))
     middle = (ends[1:] + ends[:-1]) / 2
     weight = _weights(sample_weight, loo_scores.size)
-    # When the threshold passes a label, the label becomes right (first class) or wrong (second).
+    # As the threshold increases beyond a label, the label becomes right (first class) or wrong
+    # (second class).
     change = np.bincount(
         np.searchsorted(middle, loo_scores),
         np.where(is_second, weight, -weight),

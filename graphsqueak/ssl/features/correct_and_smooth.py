@@ -1,9 +1,9 @@
 """Correct and Smooth [HHS21]: propagate the errors of an estimator before its predictions.
 
 At labeled nodes the residuals y - p are known, where p is the prediction of an estimator that was
-fitted without the label. They are propagated to the other nodes by walks that go on with
-probability 0.8 per step, and added to the predictions (correct). The sum is propagated as in
-`smoothed` (smooth) and is part of the same mixture.
+fitted without the label. They are propagated to the other nodes by walks (`neighborhood`) and added
+to the predictions (correct). The sum is propagated as in `smoothed` (smooth) and is part of the
+same mixture.
 
 References
 ----------
@@ -13,28 +13,26 @@ References
 
 import numpy as np
 
+from graphsqueak.ssl.features.neighborhood import WALK_GAMMA
 from graphsqueak.ssl.features.smoothed import Smoothed
 
 __all__ = ["CorrectAndSmooth", "propagate_residuals"]
-
-# Probability that the walk of a residual goes on.
-RESIDUAL_GAMMA = 0.8
 
 
 class CorrectAndSmooth(Smoothed):
     """Predictions of a model of node features, corrected and smoothed over a graph [HHS21].
 
     Use it like `Smoothed`, when neighbors of a node are likely to be mispredicted in the same way,
-    as by features that were measured differently in different regions of the graph. Of a file it
-    takes twice as many passes.
+    as by features that were measured differently in different regions of the graph. It takes
+    twice as many passes over a file.
 
     Parameters
     ----------
     estimator : classifier or regressor with the interface of scikit-learn
         Fitted to the features of the labeled nodes. A classifier needs `predict_proba`.
-    hops : int or "auto"
+    hops : int
         Number of steps that residuals, and then predictions, are propagated; twice as many passes
-        over a file. "auto" is 10 for a graph in memory and 4 for a file.
+        over a file.
     n_folds : int
         Number of folds of the labels, by which the weights of the mixture are fitted. The estimator
         is fitted once per fold and once to all labels.
@@ -62,13 +60,9 @@ class CorrectAndSmooth(Smoothed):
     """
 
     def _correct(self, neighborhood, labels, predictions, fold, train_sets, n_hops):
-        residuals = propagate_residuals(
+        return predictions + propagate_residuals(
             neighborhood, labels, predictions, fold, train_sets, n_hops=n_hops
         )
-        return [
-            prediction + residual
-            for prediction, residual in zip(predictions, residuals, strict=True)
-        ]
 
 
 def propagate_residuals(neighborhood, labels, predictions, fold, train_sets, *, n_hops):
@@ -78,7 +72,7 @@ def propagate_residuals(neighborhood, labels, predictions, fold, train_sets, *, 
     ----------
     neighborhood : Neighborhood
     labels : ClassLabels or RealLabels
-    predictions : list of arrays (n_nodes, C)
+    predictions : array of shape (n_fits, n_nodes, C)
         Of fits to the labels of each set in `train_sets`.
     fold : array of int, shape (l,)
         For each label, the index of a fit that did not use it.
@@ -88,13 +82,11 @@ def propagate_residuals(neighborhood, labels, predictions, fold, train_sets, *, 
 
     Returns
     -------
-    list of arrays (n_nodes, C)
+    ndarray of shape (n_fits, n_nodes, C)
     """
     # Estimators fit their training labels too well: residuals are from fits without the label.
-    residual = labels.targets - np.array(predictions)[fold, labels.nodes]
-    blocks = []
-    for train in train_sets:
-        block = np.zeros((neighborhood.nodes.n_nodes, residual.shape[1]))
-        block[labels.nodes[train]] = residual[train] / (1 - RESIDUAL_GAMMA)
-        blocks.append(block)
-    return neighborhood.propagate(blocks, n_hops, (RESIDUAL_GAMMA,))[0]
+    residual = labels.targets - predictions[fold, labels.nodes]
+    blocks = np.zeros(predictions.shape)
+    for block, train in zip(blocks, train_sets, strict=True):
+        block[labels.nodes[train]] = residual[train] / (1 - WALK_GAMMA)
+    return neighborhood.propagate(blocks, n_hops)

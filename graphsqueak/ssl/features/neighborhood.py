@@ -5,7 +5,7 @@ graph in memory P X is a sparse matrix product. For a stream, each product is on
 edges. The first pass also counts the degrees, so that k products take k passes. A source with a
 product of its own, such as an entity-attribute table, is multiplied exactly, without its edges.
 
-With a stopping probability 1 - gamma per step, walks of at most K steps give (`propagate`)
+Walks of at most K steps, which go on with probability gamma = 0.8 after each, give (`propagate`)
 
     Z = sum over k < K of (1 - gamma) gamma^k P^k X  +  gamma^K P^K X,
 
@@ -32,7 +32,11 @@ from graphsqueak.sources.graph_like import GraphLike, as_stream
 from graphsqueak.sources.streamed_laplacian import StreamedLaplacian
 from graphsqueak.sources.tables import is_table
 
-__all__ = ["Neighborhood", "split_features"]
+__all__ = ["WALK_GAMMA", "Neighborhood", "split_features"]
+
+# Probability that a walk goes on after each step: five steps on average. Of `Smoothed`, three parts
+# with 0.5, 0.8 and 0.95 have the same accuracy over eleven graphs (0.1 points lower).
+WALK_GAMMA = 0.8
 
 
 def split_features(features: Any, ids: ArrayLike | None) -> tuple[Any, ArrayLike | None]:
@@ -207,28 +211,23 @@ class Neighborhood:
         has_neighbors = degrees > 0
         return np.where(has_neighbors, sums / np.where(has_neighbors, degrees, 1.0), X)
 
-    def propagate(self, blocks: list, n_hops: int, gammas: tuple) -> list:
-        """Return, for each gamma, all blocks averaged over walks of at most `n_hops` steps.
-
-        All gammas share the same products, and so do all blocks.
+    def propagate(self, blocks: ArrayLike, n_hops: int) -> np.ndarray:
+        """Return all blocks averaged over walks of at most `n_hops` steps.
 
         Parameters
         ----------
-        blocks : list of ndarrays with n_rows rows
+        blocks : array of shape (n_blocks, n_rows, C)
+            The blocks share the same products, and passes.
         n_hops : int
             K of the module's formula.
-        gammas : tuple of float
-            Probabilities to go on after each step.
         """
-        ends = np.cumsum([block.shape[1] for block in blocks])
-        power = np.column_stack(blocks)
-        sums = [(1 - gamma) * power for gamma in gammas]
-        for hop in range(1, n_hops + 1):
-            power = self.means(power)
-            for total, gamma in zip(sums, gammas, strict=True):
-                stop = 1.0 if hop == n_hops else 1 - gamma
-                total += stop * gamma**hop * power
-        return [np.split(total, ends[:-1], axis=1) for total in sums]
+        blocks = np.asarray(blocks)
+        start = np.concatenate(blocks, axis=1)
+        total = start
+        # Horner's rule: Z_K = (1 - gamma) X + gamma P Z_(K - 1).
+        for _ in range(n_hops):
+            total = (1 - WALK_GAMMA) * start + WALK_GAMMA * self.means(total)
+        return np.array(np.split(total, len(blocks), axis=1))
 
     def _read_degrees(self, X):
         """Count the degrees in one pass, and return A X from the same pass."""

@@ -42,7 +42,7 @@ def test_residuals_are_those_of_models_that_did_not_know_the_label():
     graph = gs.EdgeList(tail=range(5), head=range(1, 6))
     P = graph.to_scipy().toarray() / graph.degrees()[:, None]
     rng = np.random.default_rng(40_811)
-    predictions = [rng.normal(size=(6, 1)) for _ in range(3)]
+    predictions = rng.normal(size=(3, 6, 1))
     values = rng.normal(size=4)
     labels = RealLabels(np.array([0, 2, 3, 5]), values)
     fold = np.array([0, 1, 0, 1])
