@@ -45,6 +45,7 @@ class SymmetryCheck:
     @property
     def holds(self):
         """Whether the entries so far are those of a symmetric matrix."""
+        # Rounding errors are about 1e-16 of each term.
         return bool(abs(self._sum) <= 1e-12 * self._scale)
 
 
@@ -81,5 +82,7 @@ def _sums(entries, values):
 
 @inline_njit
 def _random(i, j):
+    # The multiplier is 2^64 divided by the golden ratio: pairs (i, j) rarely collide.
     bits = mix64(np.uint64(i) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(j))
+    # The upper 53 bits, scaled to [-1, 1).
     return np.int64(bits >> np.uint64(11)) * 2.0**-52 - 1.0

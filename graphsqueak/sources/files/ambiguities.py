@@ -332,6 +332,7 @@ def _one_number_has_two_spellings(lines):
                 Parameter("ids", "text"),
                 " to keep them apart, or write them alike",
             )
+    # Numbers became text ids because of one that may be rounded.
     rounded = sorted(filter(may_be_rounded, ids)) if all(map(is_number, ids)) else []
     return InputError(rounded_id_fault(repr(rounded[0].decode()))) if rounded else None
 

@@ -76,6 +76,7 @@ def choose_columns(
                 Parameter("weighted", False),
                 " ignores",
             )
+        # Distances are in the column of weights.
         weighted = True
     time_column = None if time is None else _position(time, n_columns, names, "time")
     if columns is None:
@@ -99,6 +100,7 @@ def choose_columns(
         )
     roles = ["skip"] * n_columns
     wanted_roles = ("source", "target") if weighted is False else ("source", "target", "weight")
+    # There may be no weight among the chosen columns, or one that is ignored.
     for role, column in zip(wanted_roles, chosen, strict=False):
         roles[column] = role
     if time_column is not None:
@@ -123,6 +125,7 @@ def _infer_columns(names, contents, time_column, weighted, weights_are):
         if contents[column] is not Content.NOTHING
         and not (names and is_index_name(names[column], column))
     ]
+    # Columns that look like an index, or are empty, are ends if there are no others.
     if len(candidates) < 2:
         candidates = others
     # Neither an index nor the chosen column of times is suggested for anything else.
@@ -144,13 +147,16 @@ def _infer_columns(names, contents, time_column, weighted, weights_are):
 
 def _weight_column(others, names, weighted, weights_are):
     """Return the first column that is named as a weight; None if there is none."""
+    # Without names, the third column is the weight.
     if names is None:
         return others[0]
     named = [column for column in others if is_weight_name(names[column])]
+    # Of columns named distance and weight, the first is the distance.
     if weights_are == "distance":
         named = [column for column in others if is_distance_name(names[column])] or named
     if named:
         return named[0]
+    # If a weight is required, it can have any name, unless there is a choice.
     return others[0] if weighted is True and len(others) == 1 else None
 
 

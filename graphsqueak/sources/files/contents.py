@@ -89,6 +89,7 @@ def content_of(fields, *, may_be_unix_times=False):
     if _are_mostly(fields, _CLOCK.fullmatch):
         return Content.DATES
     if _are_mostly(fields, is_number):
+        # A few fields may be empty or damaged.
         numbers = [field for field in fields if is_number(field)]
         if may_be_unix_times and time_unit(np.array(numbers, dtype=float)) is not None:
             return Content.TIMES
@@ -103,6 +104,7 @@ def _are_mostly(fields, test):
 
 def time_unit(values):
     """Return the unit in which numbers are times, such as "seconds"; None if they are weights."""
+    # Edges have different times; equal numbers are weights.
     if values.min() == values.max():
         return None
     if _are_days(values):

@@ -113,6 +113,7 @@ def refuse_unknown_separator(lines):
             "columns are separated by two characters, '::', where one is expected; replace them, "
             "e.g. with sed 's/::/;/g'"
         )
+    # Each line has the same number of separators.
     for mark in "|:/!^~&":
         counts = {line.count(mark.encode()) for line in lines}
         if len(counts) == 1 and counts != {0}:
@@ -146,6 +147,7 @@ def may_be_rounded(field):
     >>> may_be_rounded(b"1e+16"), may_be_rounded(b"1e+05"), may_be_rounded(b"1.5")
     (True, False, False)
     """
+    # Digits alone were not a float.
     if not is_number(field) or _DIGITS.fullmatch(field):
         return False
     return abs(Decimal(field.decode())) > int(LARGEST_EXACT_INTEGER)

@@ -16,6 +16,7 @@ from graphsqueak.sources.files.fields import is_number
 
 __all__ = ["HEADER_RULES", "FirstLine", "has_header", "lacks_name_of_row_names"]
 
+# Spellings of a missing value, which a name of a column is not.
 _MISSING = (b"", b"na", b"n/a", b"nan", b"null", b"none", b"-", b"?")
 
 
@@ -59,6 +60,7 @@ def has_header(first: FirstLine) -> bool:
 def lacks_name_of_row_names(fields):
     """Whether the first line has one name fewer than columns, as R writes a data frame."""
     first = fields[0]
+    # The row names have no name of their own.
     is_shorter = len(fields) > 1 and all(len(row) == len(first) + 1 for row in fields[1:])
     return is_shorter and len(first) > 1 and not any(map(is_number, first))
 
@@ -90,14 +92,17 @@ def _consists_of_known_names(first):
 
 
 def _cannot_be_compared(first):
+    # Without lines below, or with a single column, there is no evidence.
     return False if not first.below or len(first.fields) < 2 else None
 
 
 def _has_unnamed_index(first):
+    # pandas and R write no name above their index.
     return True if not first.fields[0] and all(row and row[0] for row in first.below) else None
 
 
 def _stands_above_numbers(first):
+    # Later columns of a header may be numbers, such as years.
     is_text = not any(map(is_number, first.fields[:2]))
     return True if is_text and _all_ends(first.below, is_number) else None
 
@@ -127,10 +132,12 @@ def _may_be_edge(first):
 
 
 def _stands_above_column_of_numbers(first):
+    # A weight or a time is below the name of its column.
     columns = zip(*first.below, strict=True)
     return True if any(all(map(is_number, column)) for column in columns) else None
 
 
+# Names that the user has given, or that are known, come before patterns of the values.
 HEADER_RULES = [
     _has_chosen_names,
     _names_source_and_target,

@@ -107,6 +107,7 @@ def _places(path, log):
     >>> _places("s3://bucket/a/*.parquet", ".hoodie/*")[:2]
     ['s3://bucket/a/.hoodie/*', 's3://bucket/.hoodie/*']
     """
+    # A path on disk has no scheme.
     scheme, separator, names = path.rpartition("://")
     folders = names.rstrip("/").split("/")
     above = ["/".join([*folders[:depth], log]) for depth in range(len(folders) - 1, 0, -1)]

@@ -107,6 +107,7 @@ def _chunks(stream, header, schema, options):
                 f"lies outside the {n_nodes} x {n_nodes} matrix of the size line; correct one of "
                 "them"
             )
+        # Skipped lines are entries as well.
         n_read += len(ends) + block.scan.n_bad
         if header.is_general:
             check.add(ends, np.ones(len(ends)) if weight is None else weight)
@@ -165,6 +166,7 @@ def _parse_banner(banner, name):
     if len(words) != 4 or words[0] != "matrix":
         shown = banner.decode("latin-1")
         raise InputError(f"{name}, line 1: {shown!r} is not the banner of a matrix")
+    # %%MatrixMarket matrix coordinate real symmetric
     _, layout, field, symmetry = words
     if layout != "coordinate":
         raise InputError(f"{name} is a dense ({layout}) Matrix Market file; {remedy}")

@@ -84,6 +84,7 @@ def write_metis(file, edges, *, with_weights):
     # Each edge is listed from both its ends.
     ends = np.concatenate([number[simple.tail], number[simple.head]])
     others = np.concatenate([number[simple.head], number[simple.tail]])
+    # By node, then by neighbor.
     order = np.lexsort((others, ends))
     words = others[order].astype(str)
     if with_weights:
@@ -126,6 +127,7 @@ def _parse_header(line, origin):
     words = line.decode("latin-1").strip()
     if not 2 <= len(fields) <= 4 or not all(field.isdigit() for field in fields):
         raise InputError(f"{origin}: {words!r} is not a METIS header, 'n m [fmt [ncon]]'")
+    # Leading zeros of fmt may be omitted.
     form = fields[2].zfill(3) if len(fields) > 2 else b"000"
     if len(form) > 3 or form.strip(b"01"):
         raise InputError(f"{origin}: fmt {fields[2].decode()!r} is not three digits 0 or 1")

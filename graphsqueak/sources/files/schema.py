@@ -183,6 +183,7 @@ def detect_schema(sample, options, *, name, kind=None, names_before=()):
         names=header.names and tuple(header.names),
         are_distances=options.weights_are == "distance",
     )
+    # Ambiguities were checked in an earlier file.
     if kind is not None:
         return schema
     text = np.frombuffer(bytearray(sample[start:].removesuffix(b"\n") + b"\n"), dtype=np.uint8)
@@ -215,6 +216,7 @@ def _first_lines(sample, comments):
         number += 1
         text = line.lstrip(b" \t")
         if text.startswith(marks):
+            # Comments below the first line of data do not name columns.
             if not lines:
                 remarks.append(text[1:].strip())
         elif text:
@@ -232,6 +234,7 @@ def _detect_header(fields, comments, separator, options, names_before):
 
     R writes no name for the column of row names; an empty one is added to `fields`.
     """
+    # The last comment above the data may name the columns: # FromNodeId ToNodeId.
     commented = _decoded(split_fields(comments[-1], separator) or [])
     is_commented = len(commented) == len(fields[0]) and find_ends(commented) is not None
     if options.header is not False and lacks_name_of_row_names(fields):
@@ -268,6 +271,7 @@ def _detect_roles(fields, header, options, *, is_first_file):
         weights_are=options.weights_are,
         contents=contents,
     )
+    # Three columns without names can be an edge and its weight, or many other things.
     is_inferred = options.columns is None and options.time is None
     if is_first_file and is_inferred and header.names is None and len(roles) == 3:
         rows = [row for row in fields if len(row) == len(roles)]
@@ -280,6 +284,7 @@ def _detect_id_kind(text, schema, ids):
     """Return the kind of the ids: the first kind of integers that no line contradicts, or text."""
     if ids == "text":
         return "text"
+    # Hashes of 64 bits need uint64.
     for kind in ("int64", "uint64"):
         if not _refutes_ids(text, replace(schema, kind=kind)):
             return kind
@@ -300,5 +305,6 @@ def _refutes_ids(block, schema):
         topic, _ = find_fault(block[:stop].tobytes().removesuffix(b"\r"), schema)
         if topic == "id":
             return True
+        # Another fault of this line is reported when it is read.
         block = block[stop + 1 :]
     return False

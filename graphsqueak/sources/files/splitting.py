@@ -82,6 +82,7 @@ def split(
     n_free = 0.0
     for part, n_bytes in zip(source.parts, sizes, strict=True):
         if part.path is not None:
+            # Workers may have another working directory.
             part = replace(part, path=part.path.resolve())
         pieces = _cut(part, round(n_bytes / piece_size), source.options, schema)
         if len(pieces) > 1:
@@ -158,6 +159,7 @@ def _cut_text(part, n_pieces, schema):
             part,
             name=f"{part.name}, bytes {start:,} to {stop:,}",
             span=(start, stop),
+            # Line numbers in messages count from the start of the piece.
             text_schema=schema if start == 0 else replace(schema, start=0, first_line=1),
         )
         for start, stop in pairwise(np.unique([0, *ends, n_bytes]).tolist())

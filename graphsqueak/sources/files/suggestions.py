@@ -94,6 +94,7 @@ def _suggest_ends(names, contents):
     ]
     if len(possible) == 2:
         return tuple(possible)
+    # Of several columns, names such as from_city and to_city show the ends.
     return find_counterparts(names, among=possible, is_header=True) if names else None
 
 
@@ -106,6 +107,7 @@ def columns_parameter(columns, names):
     columns=(0, 1)
     """
     chosen = [_name_or_number(column, names) for column in columns]
+    # Names and positions are not mixed.
     if any(isinstance(column, int) for column in chosen):
         chosen = list(columns)
     return Parameter("columns", tuple(chosen))
@@ -125,6 +127,7 @@ def _name_or_number(column, names):
     if names is None or names.count(names[column]) > 1:
         return column
     name = names[column]
+    # On the command line, commas separate names, and digits are positions.
     is_plain = name.isprintable() and name == name.strip() and not set(name) & set(",()'\"")
     return name if is_plain and name and not name.isdecimal() else column
 

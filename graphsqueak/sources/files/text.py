@@ -222,7 +222,8 @@ def _scan_item(item, schema, *, skip_bad):
     good = np.ones(len(scan.ends), dtype=np.bool_)
     # Comments may hold any bytes.
     if schema.kind == "text" and text.max() >= 128 and not is_utf8(text):
-        good &= [is_utf8(text[a:b]) and is_utf8(text[c:d]) for a, b, c, d in scan.ends]
+        are_utf8 = [is_utf8(text[a:b]) and is_utf8(text[c:d]) for a, b, c, d in scan.ends]
+        good &= np.array(are_utf8, dtype=np.bool_)
     if schema.are_distances:
         good &= scan.weight >= SMALLEST_DISTANCE
     if scan.time is not None:

@@ -345,6 +345,7 @@ def _writable_ids(ids):
     if ids.dtype.kind in "iu":
         return ids
     names = [str(name) for name in ids.tolist()]
+    # 1 and "1" would be one node when the file is read.
     if len(set(names)) < len(names):
         raise InputError("two node ids are written the same (such as 1 and '1'); rename one")
     return pa.array(names, type=pa.large_string())

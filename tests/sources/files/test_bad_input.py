@@ -136,6 +136,15 @@ def test_lines_that_are_not_utf8_can_be_skipped():
     assert source.n_bad_lines == 2
 
 
+def test_a_block_of_one_line_that_is_not_utf8_is_skipped():
+    # 512 lines of 8 bytes fill a block, so that the last line has its own.
+    content = b"ann,bob\n" * (512 * 400) + b"\xff\n"
+    source = read_edges(io.BytesIO(content), on_bad_line="skip")
+    source.options = replace(source.options, block_bytes=512 * 8)
+    assert source.to_edge_list().n_edges == 512 * 400
+    assert source.n_bad_lines == 1
+
+
 def test_a_file_of_bad_lines_alone_is_an_error_even_if_they_are_skipped():
     source = read_edges(io.BytesIO(b"1 2 x\n2 3 y\n"), on_bad_line="skip", weighted=True)
     with pytest.raises(InputError, match=r"no edges in .* \(2 bad lines skipped\)"):
