@@ -22,8 +22,8 @@ from graphsqueak.sources.files.text import ambiguous_count_error, detect_text_sc
 
 __all__ = ["split", "unread"]
 
-# Pieces of an input from 128 MiB to 4 GiB: enough for the cores of one machine. Halved, machines of
-# more than 8 cores are partly idle; doubled, twice as many summaries are merged.
+# Pieces of an input from 128 MiB to 4 GiB: enough for the cores of one machine. Not
+# measured: with half as many, some of 16 cores are idle; with twice as many, more is merged.
 _N_PARTS = 16
 # Smallest and largest piece. A smaller one costs more to start than to read; a larger one takes
 # long to repeat if a worker fails. Not measured: they only change the number of pieces.
