@@ -1,14 +1,15 @@
-"""Learners as models of river (extra `river`), for its pipelines and metrics.
+"""Online learners as models of river (extra `river`), for its pipelines and metrics.
 
-The module is importable without river; `to_river` then says what to install.
+The module can be imported without river; then `to_river` raises an error with the command that
+installs it.
 """
 
 import copy
-import math
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from scipy.special import expit
 
 from graphsqueak.errors import InputError
 from graphsqueak.online.learner import OnlineLearner
@@ -23,15 +24,15 @@ __all__ = ["RiverClassifier", "RiverRegressor", "to_river"]
 
 
 def to_river(learner: OnlineLearner) -> "RiverRegressor | RiverClassifier":
-    """A river regressor or binary classifier around a learner, of which it trains a copy.
+    """Return a river regressor or binary classifier that trains a copy of a learner.
 
-    river's features are dictionaries. All names must be in the first row; one that is missing later
-    counts as 0, a new one is an error.
+    Features are dictionaries, as usual in river. The first row must contain all names. Names that
+    are missing in later rows count as 0; new names are an error.
 
     Parameters
     ----------
     learner : OnlineLearner
-        With loss="squared" it becomes a regressor, else a classifier.
+        Its loss determines whether the result is a regressor or a classifier.
 
     Returns
     -------
@@ -39,55 +40,61 @@ def to_river(learner: OnlineLearner) -> "RiverRegressor | RiverClassifier":
     """
     if Regressor is object:
         raise ImportError("this needs river; install it with pip install 'graphsqueak[river]'")
-    kind = RiverClassifier if get_loss(learner.loss).is_classification else RiverRegressor
-    return kind(learner)
+    if get_loss(learner.loss).is_classification:
+        return RiverClassifier(learner)
+    return RiverRegressor(learner)
 
 
 class _Adapter:
-    """A copy of a learner, and the names of its features in order."""
+    """A copy of a learner, with the names of its features in the order of the columns."""
 
-    _unknown: Any = None  # the prediction before anything was learnt
+    # The prediction before the first round.
+    _default_prediction: Any = None
 
     def __init__(self, learner: OnlineLearner) -> None:
+        # river clones a model from the arguments of its constructor, which must not change.
         self.learner = learner
         self._learner = copy.deepcopy(learner)
         self._column: dict[str, int] = {}
 
     def learn_one(self, x: Mapping[str, float], y: Any) -> None:
-        """One round with the features x and the target y."""
+        """Run one round with the features x and the target y."""
         if not self._column:
-            self._column = {name: i for i, name in enumerate(x)}
+            self._column = {name: column for column, name in enumerate(x)}
         self._learner.learn_one(self._vector(x), y)
 
     def predict_one(self, x: Mapping[str, float]) -> Any:
-        """The prediction for the features x."""
+        """Predict the target for the features x."""
         if not self._column:
-            return self._unknown
+            return self._default_prediction
         return self._learner.predict_one(self._vector(x))
 
     def _vector(self, x):
         vector = np.zeros(len(self._column))
         for name, value in x.items():
             if name not in self._column:
-                raise InputError(f"feature {name!r} was not in the first row")
+                raise InputError(
+                    f"feature {name!r} was not in the first row; start with a row that has all "
+                    "features"
+                )
             vector[self._column[name]] = value
         return vector
 
 
 class RiverRegressor(_Adapter, Regressor):
-    """A learner with the squared loss."""
+    """A learner with a loss for regression, as a river model."""
 
-    _unknown = 0.0
+    _default_prediction = 0.0
 
 
 class RiverClassifier(_Adapter, Classifier):
-    """A learner with two labels: False and True, or -1 and 1."""
+    """A learner with the labels False and True, or -1 and 1, as a river model."""
 
     def predict_proba_one(self, x: Mapping[str, float]) -> dict[Any, float]:
-        """The logistic function of the score: a probability if the loss is "logistic"."""
+        """Return the logistic function of the score: a probability for the "logistic" loss."""
         if not self._column:
             return {}
-        score = float(self._learner.decision_function(self._vector(x)[None, :])[0])
-        low, high = (label.item() for label in self._learner.classes_)
-        chance = 1 / (1 + math.exp(-score))
-        return {low: 1 - chance, high: chance}
+        score = self._learner.decision_function(self._vector(x)[None, :])[0]
+        probability = float(expit(score))
+        negative, positive = (label.item() for label in self._learner.classes_)
+        return {negative: 1 - probability, positive: probability}

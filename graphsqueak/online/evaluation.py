@@ -159,7 +159,8 @@ def run_prequential(
     points, labels = check_X_y(X, y, dtype=np.float64, y_numeric=not loss.is_classification)
     # Chunks need not contain all classes.
     classes = np.unique(labels) if loss.is_classification else None
-    classes = getattr(learner, "classes_", classes)
+    if hasattr(learner, "classes_"):
+        classes = learner.classes_
     score_chunks = []
     curve = []
     started_at = time.perf_counter()
@@ -197,7 +198,8 @@ def run_prequential(
 def _losses_in_hindsight(learner, points, targets, loss):
     """Return the losses of the best hypothesis, summed over classes."""
     # Learners without alpha get just enough regularization for a unique solution.
-    alpha = getattr(learner, "alpha", math.sqrt(np.finfo(np.float64).eps))
+    default = math.sqrt(np.finfo(np.float64).eps)
+    alpha = learner.get_params().get("alpha", default)
     features = learner.models_[0].features(points)
     losses = np.zeros(len(points))
     for row in targets:
