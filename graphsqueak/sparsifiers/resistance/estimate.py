@@ -18,7 +18,7 @@ from graphsqueak.sparsifiers.resistance.degrees import (
     leverages_fit,
 )
 from graphsqueak.sparsifiers.resistance.sketch import (
-    Embedding,
+    ResistanceEmbedding,
     precise_embedding,
     sketch_resistances,
 )
@@ -39,7 +39,7 @@ class ResistanceEstimate:
 
     Parameters
     ----------
-    embedding : Embedding
+    embedding : ResistanceEmbedding
         Embedding of the nodes.
     is_from_degrees : bool
         Whether resistances follow from degrees. If not, they are sketched.
@@ -56,7 +56,7 @@ class ResistanceEstimate:
 
     def __init__(
         self,
-        embedding: Embedding,
+        embedding: ResistanceEmbedding,
         *,
         is_from_degrees: bool,
         degrees: np.ndarray,
