@@ -27,7 +27,7 @@ USES = {
         "sparsifiers/stream/arrival_filter.py",
         "sparsifiers/stream/pivotal_sampling.py",
     },
-    "PIVOT_SEED": {"kernel/cholesky.py"},
+    "PIVOT_SEED": {"kernel/pivots.py"},
     "PROBE_SEED": {"sparsifiers/stream/cut_probes.py"},
     "Step.BRIDGES": {"sparsifiers/stream/finalize.py"},
     "Step.FINAL": {

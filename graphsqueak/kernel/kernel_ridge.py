@@ -43,9 +43,9 @@ MAX_STORED_ENTRIES = 2**26
 class KernelRidge(RegressorMixin, KernelEstimator):
     """Kernel ridge regression on all points.
 
-    Use it for up to some ten thousand points, if the error matters more than the time. It needs
-    less memory and time than `sklearn.kernel_ridge.KernelRidge`, which factorizes the kernel
-    matrix. For more points or for streams, use `NystromRidge`.
+    Use it for up to some ten thousand points, if the error matters more than the time. In
+    contrast to `sklearn.kernel_ridge.KernelRidge`, it does not factorize the kernel matrix, and
+    does not store a large one. For more points or for streams, use `NystromRidge`.
 
     Parameters
     ----------

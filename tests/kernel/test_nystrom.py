@@ -5,6 +5,7 @@ import pytest
 from sklearn.decomposition import KernelPCA
 from sklearn.kernel_ridge import KernelRidge
 
+from graphsqueak import InputError
 from graphsqueak.kernel import (
     KORS,
     SQUEAK,
@@ -75,6 +76,18 @@ def test_dependent_landmarks_open_no_coordinate():
     points = NystromTransformer(landmarks=X[[0, 1, 5]], kernel_params=PARAMS).fit(X)
     left, right = z.transform(X), points.transform(X)
     np.testing.assert_allclose(left @ left.T, right @ right.T, atol=1e-9)
+
+
+def test_an_embedding_without_a_kernel_takes_kernel_values_only():
+    kernel = as_kernel("rbf", PARAMS)
+    values = NystromEmbedding(None, X[:5], gram=kernel(X[:5], X[:5]))
+    points = NystromEmbedding(kernel, X[:5])
+    z = values.from_values(kernel(X, X[:5][values.pivots]))
+    np.testing.assert_array_equal(z, points(X))
+    with pytest.raises(InputError, match="call from_values"):
+        values(X)
+    with pytest.raises(InputError, match="needs a kernel"):
+        NystromEmbedding(None, X[:5])
 
 
 def test_the_map_between_embeddings_is_exact_within_the_older_span():

@@ -118,8 +118,8 @@ class BatchDictionary(Dictionary):
 class TwoStepRLS(BatchDictionary):
     """Two-Step sampler: scores from a first dictionary, which is sampled by the diagonal of K.
 
-    Use it if the ridge is not much smaller than the mean eigenvalue of K; otherwise the first
-    dictionary has to be large, and `ManyStepRLS` and `RPCholesky` take less time.
+    Use it if the ridge is not much smaller than the mean eigenvalue of K. Otherwise the first
+    dictionary has to be large; see `ManyStepRLS`.
 
     Parameters
     ----------

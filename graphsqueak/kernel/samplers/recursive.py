@@ -27,7 +27,6 @@ from graphsqueak.kernel.samplers.batch import BatchDictionary
 __all__ = ["RecursiveRLS"]
 
 # Points that are all kept, without a recursion; budget="theory" has the number in the proof.
-# Halved or doubled, only the cost of tiny matrices changes.
 SMALL_SIZE = 16
 
 

@@ -39,7 +39,7 @@ from graphsqueak.randomness import ITEM_WORD, uniform
 from graphsqueak.solvers.laplacian_solver import LaplacianSolver
 from graphsqueak.solvers.matrix import aligned_like, multiply
 from graphsqueak.sparsifiers.resistance.sketch import (
-    Embedding,
+    ResistanceEmbedding,
     solve_random_rhs,
     squared_distance,
 )
@@ -96,7 +96,7 @@ def degree_sketch(edges, degrees, *, seed, ridge=0.0, is_averaged=True):
 
     Returns
     -------
-    Embedding or None
+    ResistanceEmbedding or None
         To be passed to `degree_resistances`.
 
     Examples
@@ -129,7 +129,9 @@ def degree_sketch(edges, degrees, *, seed, ridge=0.0, is_averaged=True):
     if is_averaged:
         points = _neighbor_means(solver.matrix, points)
     points = np.float32(np.sqrt(_ADDED_FRACTION)) * points
-    embedding = Embedding(points, degrees, solved.mean_inverse_eigenvalue, solved.is_resolved)
+    embedding = ResistanceEmbedding(
+        points, degrees, solved.mean_inverse_eigenvalue, solved.is_resolved
+    )
     if embedding.has_bottlenecks or not embedding.is_resolved:
         return None
     return embedding

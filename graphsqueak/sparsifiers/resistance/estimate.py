@@ -20,7 +20,7 @@ from graphsqueak.sparsifiers.resistance.degrees import (
     leverages_fit,
 )
 from graphsqueak.sparsifiers.resistance.sketch import (
-    Embedding,
+    ResistanceEmbedding,
     precise_embedding,
     sketch_resistances,
 )
@@ -47,7 +47,7 @@ class ResistanceEstimate:
     edges : SampledEdges
     degrees : ndarray
         Weighted degrees, including the ridge.
-    embedding : Embedding
+    embedding : ResistanceEmbedding
         Embedding of the nodes.
     is_from_degrees : bool
         Whether resistances follow from degrees. If not, they are sketched.
@@ -55,7 +55,7 @@ class ResistanceEstimate:
 
     edges: Any
     degrees: np.ndarray
-    embedding: Embedding
+    embedding: ResistanceEmbedding
     is_from_degrees: bool
 
     @cached_property

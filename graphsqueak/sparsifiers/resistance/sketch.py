@@ -73,8 +73,8 @@ from graphsqueak.sparsifiers.resistance.bounds import cut_bounds, terms_of_degre
 from graphsqueak.system.kernels import njit_cached, parallel_njit, read_only_views, run_kernel
 
 __all__ = [
-    "Embedding",
     "Potentials",
+    "ResistanceEmbedding",
     "embed",
     "precise_embedding",
     "sketch_resistances",
@@ -96,7 +96,7 @@ _SOLVE_ERROR = 0.05
 _BOTTLENECK_MEAN_INVERSE_EIGENVALUE = 4.0
 
 
-class Embedding(NamedTuple):
+class ResistanceEmbedding(NamedTuple):
     """Embedding of the nodes of a graph whose squared distances sketch resistances.
 
     Attributes
@@ -151,7 +151,7 @@ def precise_embedding(
     n_probes: int,
     seed: int,
     ridge: float = 0.0,
-) -> Embedding:
+) -> ResistanceEmbedding:
     """Embed the nodes of `graph` in the precision that its resistances need.
 
     Parameters
@@ -195,7 +195,7 @@ def embed(
     seed: int,
     ridge: float = 0.0,
     dtype: DTypeLike = np.float32,
-) -> Embedding:
+) -> ResistanceEmbedding:
     """Embed the nodes of `graph` so that squared distances are the sketched part of r.
 
     Parameters
@@ -215,7 +215,7 @@ def embed(
 
     Returns
     -------
-    Embedding
+    ResistanceEmbedding
 
     Examples
     --------
@@ -245,7 +245,7 @@ def embed(
     points = solved.points
     inv_degree = np.divide(1.0, degree, out=np.zeros_like(degree), where=degree > 0)
     points -= rhs * inv_degree[:, None].astype(dtype)
-    return Embedding(points, degree, solved.mean_inverse_eigenvalue, solved.is_resolved)
+    return ResistanceEmbedding(points, degree, solved.mean_inverse_eigenvalue, solved.is_resolved)
 
 
 def solve_random_rhs(solver: LaplacianSolver, rhs: np.ndarray, *, seed: int) -> Potentials:
@@ -346,13 +346,13 @@ def squared_distances(points: np.ndarray, tail: np.ndarray, head: np.ndarray) ->
 
 
 def sketch_resistances(
-    embedding: Embedding, tail: np.ndarray, head: np.ndarray, weight: np.ndarray
+    embedding: ResistanceEmbedding, tail: np.ndarray, head: np.ndarray, weight: np.ndarray
 ) -> np.ndarray:
     """Return the sketched resistances of all edges of the graph, clipped to their bounds.
 
     Parameters
     ----------
-    embedding : Embedding
+    embedding : ResistanceEmbedding
     tail, head, weight : ndarray
         All edges of the embedded graph.
     """

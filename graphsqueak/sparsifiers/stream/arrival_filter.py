@@ -31,7 +31,7 @@ import numba
 import numpy as np
 
 from graphsqueak.randomness import ITEM_WORD, uniform
-from graphsqueak.sparsifiers.resistance.sketch import Embedding
+from graphsqueak.sparsifiers.resistance.sketch import ResistanceEmbedding
 from graphsqueak.sparsifiers.stream.edge_buffer import SampledEdges
 from graphsqueak.sparsifiers.stream.priority_nodes import LARGEST_OVERSAMPLING, PriorityNodes
 from graphsqueak.system.kernels import (
@@ -79,9 +79,9 @@ class ArrivalFilter(NamedTuple):
 
     @classmethod
     def from_sketch(
-        cls, sketch: Embedding, component: np.ndarray, scale: float = np.inf
+        cls, sketch: ResistanceEmbedding, component: np.ndarray, scale: float = np.inf
     ) -> "ArrivalFilter":
-        """Return the filter of an `Embedding`. With the default scale it keeps every edge."""
+        """Return the filter of an embedding. With the default scale it keeps every edge."""
         is_connected = component.size == 0 or (component == component[0]).all()
         return cls._build(
             points=sketch.points / np.float32(np.sqrt(sketch.points.shape[1])),

@@ -7,7 +7,7 @@ from graphsqueak import EdgeList, sources, sparsify
 from graphsqueak.solvers.laplacian_solver import LaplacianSolver
 from graphsqueak.sparsifiers.resistance.bounds import degree_terms
 from graphsqueak.sparsifiers.resistance.sketch import (
-    Embedding,
+    ResistanceEmbedding,
     embed,
     precise_embedding,
     sketch_resistances,
@@ -98,7 +98,7 @@ def test_links_of_a_bottleneck_have_at_least_the_resistance_of_the_cut():
     """Two edges of weight 0.001 have a resistance of 500, whatever the embedding."""
     graph = two_triangles(1e-3)
     for mean_inverse_eigenvalue, least in ((10.0, 500.0), (1.0, 0.9)):
-        embedding = Embedding(
+        embedding = ResistanceEmbedding(
             np.zeros((6, 8), np.float32), graph.degrees(), mean_inverse_eigenvalue
         )
         found = sketch_resistances(embedding, graph.tail, graph.head, graph.weight)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from graphsqueak import StreamOptions, StreamSparsifier
-from graphsqueak.sparsifiers.resistance.sketch import Embedding
+from graphsqueak.sparsifiers.resistance.sketch import ResistanceEmbedding
 from graphsqueak.sparsifiers.stream.arrival_filter import ArrivalFilter
 from graphsqueak.sparsifiers.stream.edge_buffer import SampledEdges
 from graphsqueak.sparsifiers.stream.priority_nodes import PriorityNodes
@@ -46,7 +46,9 @@ def test_every_edge_is_kept_with_its_probability(offset):
     """
     rng = np.random.default_rng(12)
     degree = np.append(0.0, rng.uniform(20, 200, size=39))  # node 0 has no edges
-    sketch = Embedding(rng.normal(scale=0.2, size=(40, 4)).astype(np.float32), degree, 1.0)
+    sketch = ResistanceEmbedding(
+        rng.normal(scale=0.2, size=(40, 4)).astype(np.float32), degree, 1.0
+    )
     sketch.points[0] = 0.0
     sketch.points[:] += offset
     component = np.repeat([0, 30], [30, 10])
