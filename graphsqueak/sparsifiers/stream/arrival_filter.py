@@ -46,7 +46,8 @@ from graphsqueak.system.kernels import (
 __all__ = ["ArrivalFilter"]
 
 # Edges that pass through the loops of `_sample_block` together: their arrays (7 kB) stay in the L1
-# cache. One edge after the other takes twice as long.
+# cache. One edge after the other takes twice as long; half or twice as many differ by less than the
+# noise of 10 %.
 _BLOCK_EDGES = 256
 _NO_EDGES = np.zeros(0, dtype=np.bool_)
 
