@@ -53,7 +53,7 @@ def test_resistances_between_entities_are_read_by_another_name(folder, capsys):
     (folder / "between.csv").write_text("acc0,acc2\n")
     read = ["pairs.csv", "--from-pairs", "--degree", "2", "-o", "r.csv", "--rtol", "1e-8"]
     assert run(["resistance", *read, "--columns", "account,device"]) == 2
-    assert "never built" in capsys.readouterr().err
+    assert "are not enumerated" in capsys.readouterr().err
     said(capsys, "resistance", *read, "--pairs", "between.csv", "--edges", "120", "--seed", "3")
     found = float((folder / "r.csv").read_text().splitlines()[1].split(",")[2])
     pairs = read_pairs("pairs.csv", entity="account", attribute="device")
