@@ -94,7 +94,7 @@ class WidthMixture(OnlineModel):
         self._n_rounds = 0
 
     @property
-    def n_support(self):
+    def n_support(self) -> int:
         """Number of support points of all models together."""
         return sum(model.n_support for model in self.models)
 
@@ -103,16 +103,16 @@ class WidthMixture(OnlineModel):
         """The current weight of each model."""
         return self._weights(self._total_losses[None], self._n_rounds, self._bound())[0]
 
-    def scores(self, points):
+    def scores(self, points: np.ndarray) -> np.ndarray:
         """Return the weighted average of the scores of the models."""
         scores = np.column_stack([model.scores(points) for model in self.models])
         return np.clip(scores, -self._bound(), self._bound()) @ self.weights
 
-    def features(self, points):
+    def features(self, points: np.ndarray) -> np.ndarray:
         """Return the coordinates of all models side by side."""
         return np.hstack([model.features(points) for model in self.models])
 
-    def learn(self, points, targets):
+    def learn(self, points: np.ndarray, targets: np.ndarray) -> np.ndarray:
         """Run one round per point; return the averages before each update."""
         scores = np.column_stack([model.learn(points, targets) for model in self.models])
         # C of each round depends on the targets of earlier rounds only.
