@@ -14,7 +14,9 @@ process has spent about 0.1 s in such loops; later processes load it from the ca
 starts no thread if numba is limited to one.
 """
 
+import contextlib
 import functools
+import hashlib
 import queue
 import threading
 import types
@@ -27,6 +29,7 @@ import numba
 import numpy as np
 from llvmlite import ir
 from numba.core import cgutils
+from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.extending import intrinsic, register_jitable
 
 __all__ = [
@@ -75,10 +78,43 @@ def njit_cached(function: Callable | None = None, **options: Any) -> Any:
     if function is None:
         return functools.partial(njit_cached, **options)
     options = {"nogil": True, "no_cfunc_wrapper": True, **options}
-    try:
-        return numba.njit(cache=True, **options)(function)
-    except RuntimeError:  # numba found no writable folder for the cache
-        return numba.njit(**options)(function)
+    kernel = numba.njit(**options)(function)
+    if not getattr(numba.config, "DISABLE_JIT", 0):
+        # Without a writable folder, numba raises a RuntimeError and nothing is cached.
+        with contextlib.suppress(RuntimeError):
+            kernel._cache = _KernelCache(function)
+    return kernel
+
+
+class _KernelCacheFile(IndexDataCacheFile):
+    """Files of compiled code, named after the signature they were compiled for.
+
+    Numba numbers them. If two processes compile a kernel for arrays of different layouts at the
+    same time, both take the next number, and one signature then refers to the code of the other:
+    later calls return wrong results without an error.
+    """
+
+    def save(self, key, data):
+        """Save compiled code, then its entry of the index.
+
+        Processes that save at the same time may lose entries, whose code is compiled again.
+        """
+        digest = hashlib.sha256(repr(key).encode()).hexdigest()[:16]
+        name = f"{self._index_name.removesuffix('.nbi')}.{digest}.nbc"
+        self._save_data(name, data)
+        self._save_index(self._load_index() | {key: name})
+
+
+class _KernelCache(FunctionCache):
+    """Cache on disk of one kernel."""
+
+    def __init__(self, function):
+        super().__init__(function)
+        self._cache_file = _KernelCacheFile(
+            cache_path=self._cache_path,
+            filename_base=self._impl.filename_base,
+            source_stamp=self._impl.locator.get_source_stamp(),
+        )
 
 
 def read_only_views(*arrays: np.ndarray) -> list[np.ndarray]:

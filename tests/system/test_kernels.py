@@ -33,6 +33,13 @@ from graphsqueak.system.kernels import njit_cached, parallel_njit
 def twice(x):
     return 2 * x
 
+@njit_cached
+def total(x):
+    result = 0.0
+    for i in range(x.size):
+        result += x[i]
+    return result
+
 @parallel_njit
 def fill(out):
     for i in numba.prange(out.size):
@@ -109,6 +116,31 @@ def test_kernels_work_without_a_cache(load, tmp_path, monkeypatch):
     assert module.twice(21) == 42
     run_kernel(module.fill, 10**12, out)
     assert out.tolist() == [0, 1, 2]
+
+
+def test_processes_that_compile_at_the_same_time_do_not_swap_code(load, monkeypatch):
+    """Both find an empty cache, and the second one saves while the first one does."""
+    from numba.core.caching import IndexDataCacheFile
+
+    first = load()
+    second = load()
+    contiguous = np.arange(6.0)
+    strided = np.arange(12.0)[::2]
+    save_data = IndexDataCacheFile._save_data
+    load_index = IndexDataCacheFile._load_index
+
+    def second_process_first(cache_file, name, data):
+        monkeypatch.setattr(IndexDataCacheFile, "_save_data", save_data)
+        monkeypatch.setattr(IndexDataCacheFile, "_load_index", lambda cache_file: {})
+        second.total(strided)
+        monkeypatch.setattr(IndexDataCacheFile, "_load_index", load_index)
+        save_data(cache_file, name, data)
+
+    monkeypatch.setattr(IndexDataCacheFile, "_save_data", second_process_first)
+    first.total(contiguous)
+    later = load()
+    assert later.total(strided) == strided.sum()
+    assert later.total(contiguous) == contiguous.sum()
 
 
 def every_kernel():
