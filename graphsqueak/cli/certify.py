@@ -78,6 +78,15 @@ def certify(
     )
     schema = report_schema(source, quiet=printing.quiet)
     report_schema(sparsifier_source, quiet=printing.quiet)
+    n_edges = source.n_edges_read
+    n_edges_of_sparsifier = sparsifier_source.n_edges_read
+    # A projection is read from a table whose rows are not edges.
+    if n_edges_of_sparsifier > n_edges and not reading.project:
+        print_line(
+            f"warning: {sparsifier} has {n_edges_of_sparsifier:,} edges, more than the "
+            f"{n_edges:,} of the graph; the arguments may be swapped",
+            on_stderr=True,
+        )
     if printing.as_json:
         names = ("steps", "passes", "seconds", "problem", "unresolved")
         record = certificate.figures() | {name: getattr(certificate, name) for name in names}

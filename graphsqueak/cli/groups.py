@@ -295,6 +295,17 @@ class Checkpointing:
         """The checkpoint that is resumed, whose run may replace its outputs; None otherwise."""
         return self.checkpoint if self.resume else None
 
+    def note_missing(self):
+        """Return a note if there is nothing to resume, else None.
+
+        This is not an error, so that a command with --resume can be repeated until it succeeds.
+        """
+        from graphsqueak.system.remote import exists
+
+        if not self.resume or self.checkpoint is None or exists(self.checkpoint):
+            return None
+        return f"note: {self.checkpoint} does not exist; starting from the beginning"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Parallel:

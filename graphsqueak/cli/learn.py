@@ -6,7 +6,13 @@ import typer
 
 from graphsqueak.cli.groups import Checkpointing, Force, Printing, Seed, with_option_groups
 from graphsqueak.cli.help_pages import ADVANCED, OUTPUT
-from graphsqueak.cli.output import check_format, check_outputs, print_json, print_summary
+from graphsqueak.cli.output import (
+    check_format,
+    check_outputs,
+    print_json,
+    print_line,
+    print_summary,
+)
 from graphsqueak.errors import InputError
 from graphsqueak.system.atomic import note_written
 from graphsqueak.system.remote import exists, remove
@@ -126,6 +132,9 @@ def learn(
         side_outputs=side_outputs,
         resumed_checkpoint=checkpointing.resumed_path,
     )
+    missing = checkpointing.note_missing()
+    if missing is not None and not printing.quiet:
+        print_line(missing, on_stderr=True)
     estimator = _make_learner(learner, n_components, gamma, discount, random_state)
     for _, path, is_of_earlier_run in side_outputs:
         if force and exists(path) and not is_of_earlier_run(path):

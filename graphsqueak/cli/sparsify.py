@@ -215,6 +215,9 @@ def sparsify(
         force=force or dry_run or (follow and checkpointing.resume),
         resumed_checkpoint=checkpointing.resumed_path,
     )
+    missing = checkpointing.note_missing()
+    if missing is not None and not printing.quiet:
+        print_line(missing, on_stderr=True)
     if follow:
         _follow(source, config, out, header=not no_header_out, printing=printing)
         return

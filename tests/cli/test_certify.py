@@ -90,3 +90,14 @@ def test_no_sparsifier_is_told(edges, tmp_path, capsys):
     write_edges(sources.cycle(30), other)
     assert run(["certify", str(edges), str(other)]) == 2
     assert "is not in the sparsifier" in capsys.readouterr().err
+
+
+def test_swapped_arguments_are_noticed(tmp_path, capsys):
+    graph = tmp_path / "graph.tsv"
+    part = tmp_path / "part.tsv"
+    graph.write_text("a\tb\nb\tc\nc\ta\n")
+    part.write_text("a\tb\nb\tc\n")
+    assert run(["certify", str(part), str(graph)]) == 0
+    assert "3 edges, more than the 2 of the graph" in capsys.readouterr().err
+    assert run(["certify", str(graph), str(part)]) == 0
+    assert "may be swapped" not in capsys.readouterr().err

@@ -251,3 +251,13 @@ def test_labels_and_edges_of_mails_appear_together(folder, capsys):
     assert run([*command, "-k", "2"]) == 0
     assert (folder / "labels.csv").exists()
     assert (folder / "mails.tsv").exists()
+
+
+def test_a_missing_checkpoint_to_resume_is_reported(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "edges.tsv").write_text("a\tb\nb\tc\nc\ta\n")
+    command = ["sparsify", "edges.tsv", "-o", "out.tsv", "--keep", "1", "--checkpoint", "run.ckpt"]
+    assert run([*command, "--resume"]) == 0
+    assert "run.ckpt does not exist; starting from the beginning" in capsys.readouterr().err
+    assert run([*command, "--resume", "--force"]) == 0
+    assert "does not exist" not in capsys.readouterr().err
