@@ -81,7 +81,7 @@ def test_it_says_which_files_it_would_replace_and_where_it_would_go_on(folder, c
     assert "out.tsv, which exists: add --force" in printed
     assert "run.ckpt, which has seen 3 edges" in printed
     assert run([*arguments, "--force", "--dry-run"]) == 0
-    assert "in place of the file that is there" in capsys.readouterr().out
+    assert "out.tsv, which would be overwritten" in capsys.readouterr().out
     assert (folder / "out.tsv").read_text() == "mine"
 
 

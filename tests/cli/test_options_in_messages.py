@@ -19,7 +19,7 @@ from graphsqueak.errors import Parameter
         ("info", Parameter("columns", ("my id", 2)), "--columns 'my id,2'"),
         ("info", Parameter("delimiter", "|"), "--delimiter '|'"),
         ("neighbors", Parameter("n_neighbors", 3), "--neighbors 3"),
-        ("dictionary", Parameter("n_components", 3), "--n-landmarks 3"),
+        ("dictionary", Parameter("n_landmarks", 3), "--n-landmarks 3"),
         # An option that the command does not have, and an argument, are named as in Python.
         ("info", Parameter("n_edges", 40), "n_edges=40"),
         ("info", Parameter("edges"), "edges"),
