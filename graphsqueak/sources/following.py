@@ -57,7 +57,7 @@ def follow_edges(path: PathsLike, *, poll: float = 0.2, **reading: Any) -> EdgeS
     """
     source = read_edges(path, **reading)
     assert isinstance(source, FileSource)
-    if len(source.parts) > 1 or source.options.duplicates == "once":
+    if len(source.parts) > 1 or source.options.duplicates != "sum":
         raise InputError(
             "one file or pipe can be followed, all duplicates summed; pass a single path"
         )

@@ -64,9 +64,9 @@ def split(
             "an entity-attribute table is held by attribute and cannot be cut into parts; its "
             "sampled edges are few: omit workers, scheduler and tree"
         )
-    if source.options.duplicates == "once":
+    if source.options.duplicates != "sum":
         raise InputError(
-            Parameter("duplicates", "once"),
+            Parameter("duplicates", source.options.duplicates),
             " needs the input in one piece; leave workers, scheduler and tree away",
         )
     if not all(part.path or part.remote for part in source.parts):
