@@ -20,9 +20,6 @@ from graphsqueak.errors import InputError
 
 __all__ = ["RepeatedStreamCheck", "TablePart", "is_table", "table_columns"]
 
-# Rows per batch of a pyarrow data set, whose scanner reads several batches ahead.
-DATASET_BATCH_ROWS = 2**16
-
 
 def is_table(thing: Any) -> bool:
     """Return whether this is a table in a supported form.
@@ -271,7 +268,6 @@ def _open_dataset(dataset, name):
         )
 
     def batches(columns, n_rows):
-        batch_size = min(n_rows, DATASET_BATCH_ROWS)
-        return dataset.scanner(columns=columns, batch_size=batch_size, **options).to_reader()
+        return dataset.scanner(columns=columns, batch_size=n_rows, **options).to_reader()
 
     return _Opened(dataset.schema, None, batches)

@@ -25,10 +25,10 @@ __all__ = ["split", "unread"]
 # Pieces of an input from 128 MiB to 4 GiB: enough for the cores of one machine. Not
 # measured: with half as many, some of 16 cores are idle; with twice as many, more is merged.
 _N_PARTS = 16
-# Smallest and largest piece. A smaller one costs more to start than to read; a larger one takes
-# long to repeat if a worker fails. Not measured: they only change the number of pieces.
-_MIN_PIECE_BYTES = 1 << 23
-_MAX_PIECE_BYTES = 1 << 28
+# Bytes of the smallest and of the largest piece. A smaller one costs more to start than to read; a
+# larger one takes long to repeat if a worker fails. Not measured: they only change the number of
+# pieces.
+_PIECE_LIMITS = (1 << 23, 1 << 28)
 
 
 def split(
@@ -117,7 +117,10 @@ def unread(piece: EdgeList | EdgeSource) -> EdgeList | EdgeSource:
 
 
 def _default_n_parts(n_bytes):
-    return max(min(_N_PARTS, n_bytes // _MIN_PIECE_BYTES), -(-n_bytes // _MAX_PIECE_BYTES), 1)
+    smallest, largest = _PIECE_LIMITS
+    at_most = n_bytes // smallest
+    at_least = max(-(-n_bytes // largest), 1)
+    return max(min(_N_PARTS, at_most), at_least)
 
 
 def _cut(part, n_pieces, options, schema):

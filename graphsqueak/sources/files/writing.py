@@ -42,9 +42,6 @@ _FORMATS = {
 }
 _COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bzip2"}
 _SEPARATORS = {"tsv": "\t", "csv": ","}
-# Rows of a table that are converted to text at a time, to bound the memory. Halved or doubled, 1 M
-# edges are written in the same time; with 10,000 rows it takes 10 % longer.
-_ROWS_PER_TEXT = 100_000
 # Ids that cannot be in a line of text.
 _UNWRITABLE = r"[\n\r\x00]|^$"
 # Ids that are not read back without quotes, apart from those with a separator.
@@ -242,13 +239,27 @@ def _open_table(file, form, *, header=True, of_edges=False):
 
 
 class _TextTable:
-    """A table in a text file, to which rows are appended."""
+    """A table in a text file, to which rows are appended.
 
-    def __init__(self, file, separator, *, header, of_edges):
+    Parameters
+    ----------
+    file : binary file object
+    separator : str
+    header : bool
+        Whether the first line names the columns.
+    of_edges : bool
+        Whether the columns source and target are ids, which `read_edges` must read unchanged.
+    block_rows : int
+        Rows that are converted to text at a time, to bound the memory. Halved or doubled, 1 M edges
+        are written in the same time; with 10,000 rows it takes 10 % longer.
+    """
+
+    def __init__(self, file, separator, *, header, of_edges, block_rows=100_000):
         self._file = file
         self._separator = separator
         self._needs_header = header
         self._of_edges = of_edges
+        self._block_rows = block_rows
 
     def write(self, table):
         """Append the rows of an Arrow table, after the names of the columns."""
@@ -260,7 +271,7 @@ class _TextTable:
             self._needs_header = False
         quote_style = _quote_style(frame) if self._of_edges else "necessary"
         # polars could write to the file, but its errors would not name the reason.
-        for rows in frame.iter_slices(_ROWS_PER_TEXT):
+        for rows in frame.iter_slices(self._block_rows):
             text = rows.write_csv(
                 include_header=False, separator=self._separator, quote_style=quote_style
             )
