@@ -188,6 +188,7 @@ def _open_arrow(table, name):
         raise InputError(f"{name} is not a table of edges: {reason}") from None
     if not hasattr(table, "__len__") and not hasattr(table, "num_rows"):
         return _Opened(reader.schema, None, lambda columns, n_rows: reader, is_rereadable=False)
+    # Other libraries convert all their columns.
     can_select = type(table).__module__.partition(".")[0] in ("pyarrow", "polars")
 
     def batches(columns, n_rows):
@@ -213,6 +214,7 @@ def _open_duckdb(relation, name):
 def _open_lazy(frame, name):
     import polars as pl
 
+    # The schema of an empty frame: nothing is computed.
     schema = pl.DataFrame(schema=frame.collect_schema()).to_arrow().schema
 
     def batches(columns, n_rows):
