@@ -99,10 +99,10 @@ class _FollowedFile(FileSource):
                     builder = self._make_builder()
                 for chunk in opened.chunks:
                     yield from builder.add(check(chunk))
-                self._set_counts(builder)
+                self._set_counts(builder.batcher)
             # Also if no line came, so that the consumer can act: see above.
             if builder is not None:
-                yield builder.rest()
+                yield builder.batcher.rest()
         if builder is None:
             # Raises an error that names the file.
             self.detect_schema()

@@ -84,6 +84,7 @@ def read_arrow(path, name, options, *, kind=None):
         with _open_for_arrow(path) as place:
             # With a memory map, a file that is cut while it is read would end the process.
             source = pa.OSFile(str(place)) if place is path else pa.PythonFile(place, mode="r")
+            # A stream of record batches has no magic bytes.
             is_file = source.read(6) == b"ARROW1"
             source.seek(0)
             yield pa.ipc.open_file(source) if is_file else pa.ipc.open_stream(source)
@@ -92,6 +93,7 @@ def read_arrow(path, name, options, *, kind=None):
         with path.handle() if hasattr(path, "handle") else open(path, "rb") as file:
             check_arrow_sizes(file, name, _stored_bytes(path))
         with open_reader() as reader:
+            # A stream does not know its number of batches.
             n_batches = np.nan
             batches = reader
             if isinstance(reader, pa.ipc.RecordBatchFileReader):
@@ -180,6 +182,7 @@ def parquet_frame(path):
     table.validate(full=True)
     n_decoded = sum(_text_bytes(chunk) for column in table.columns for chunk in column.chunks)
     refuse_bomb(name, n_stored, n_decoded)
+    # Decode the dictionaries.
     table = table.cast(schema)
     return pl.from_arrow(table.rename_columns(list(table.schema.names)))
 
@@ -200,6 +203,7 @@ def _bounded_batches(file, path, name, columns, row_groups, options):
         return
     n_stored = _stored_bytes(path)
     n_decoded = 0
+    # A row group has its own dictionaries.
     for group in row_groups:
         longest = max(_longest_shared_text(path, texts, group), 1)
         refuse_bomb(name, n_stored, longest)
@@ -215,6 +219,7 @@ def _longest_shared_text(path, columns, row_group):
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    # The first row comes with the whole dictionary of each column.
     with open_parquet(path, read_dictionary=columns) as file:
         first_row = next(file.iter_batches(1, row_groups=[row_group], columns=columns), None)
     n_bytes = 0
@@ -420,6 +425,7 @@ def _chunks(record_batches, columns):
     first_row = 1
     for rows in prefetch_map(partial(_read_rows, columns=columns), batches):
         if rows.chunk is None:
+            # The fault of the first bad row.
             fault, mask = min(rows.faults, key=lambda found: np.argmax(found[1]))
             row = int(np.argmax(mask))
             cells = ", ".join(str(column[row].as_py()) for column in rows.table.values())
@@ -444,6 +450,7 @@ def _read_rows(item, columns):
         except InputError as error:
             raise InputError(f"{columns.name}: column {field.name!r} ({role}) ", error) from None
     are_distances = options.weights_are == "distance"
+    # Bad rows are an error, or are dropped.
     faults = [
         (fault, mask)
         for role, column in table.items()
@@ -534,6 +541,7 @@ def _whole_numbers(column, kind):
             f"holds {column.type} such as {bad[0].as_py()!r} where integers, or whole numbers up "
             f"to 2^{n_bits}, are expected; cast it to integers or to text"
         )
+    # Whole and exact, so nothing is lost; text ids get their digits without a point.
     numbers = values.cast(pa.int64())
     return numbers.cast(pa.large_string()) if kind == "text" else numbers
 
@@ -547,6 +555,7 @@ def _faults_of(role, column, kind, *, are_distances):
         return
     if role == "weight":
         weight = _to_numpy(column)
+        # Written such that NaN is a fault.
         yield "the weight is not finite, or negative", ~((weight >= 0) & (weight < np.inf))
         if are_distances:
             fault = "the distance is zero, and the weight of an edge is 1 / distance"
@@ -570,6 +579,7 @@ def _offsets(column):
 def _ends(source, target, kind):
     """Return the ids of both ends as a `Chunk` has them: text or None, and ends."""
     if kind != "text":
+        # uint64 ids are stored as the int64 of the same bits.
         ends = np.empty((2, len(source)), dtype=np.int64)
         ends[0].view(kind)[:] = _to_numpy(source)
         ends[1].view(kind)[:] = _to_numpy(target)

@@ -293,6 +293,7 @@ class FileSource(EdgeSource):
         if self.options.duplicates != "sum":
             yield from self._distinct_batches()
             return
+        # Repeated edges are counted in the first pass only; later ones have the same edges.
         counter = DuplicateCounter() if self._duplicates is None else None
 
         def count_duplicates(item):
@@ -328,6 +329,7 @@ class FileSource(EdgeSource):
             self._distinct_edges = (edges, counts, batch.n_nodes, batch.node_ids)
         else:
             self._refuse_changed_files()
+        # Dropped edges are not in the temporary file, so their numbers are those of the first pass.
         edges, counts, n_nodes, ids = self._distinct_edges
         self.n_self_loops, self.n_zero_weights, self.n_bad_lines = counts
         yield from edges.batches(self.batch_size, n_nodes, ids)
@@ -356,18 +358,19 @@ class FileSource(EdgeSource):
 
     def _listed_batches(self):
         """Yield the edges as they are listed in the files: all five stages."""
+        # The kind of the ids is known with the first chunk.
         builder = None
         for chunk in self._chunks():
             if builder is None:
                 builder = self._make_builder()
             for batch in builder.add(chunk):
-                self._set_counts(builder)
+                self._set_counts(builder.batcher)
                 yield batch
         if builder is None and self._is_piece:
             builder = self._make_builder()
-        self._refuse_empty(0 if builder is None else builder.n_nodes)
-        self._set_counts(builder)
-        yield builder.rest()
+        self._refuse_empty(0 if builder is None else builder.batcher.n_nodes)
+        self._set_counts(builder.batcher)
+        yield builder.batcher.rest()
 
     def _make_builder(self):
         """Return the last two stages, with an empty numbering."""
@@ -377,9 +380,9 @@ class FileSource(EdgeSource):
         self.id_kind = builder.ids.kind
         return builder
 
-    def _set_counts(self, builder):
-        self.n_self_loops = builder.n_self_loops
-        self.n_zero_weights = builder.n_zero_weights
+    def _set_counts(self, batcher):
+        self.n_self_loops = batcher.n_self_loops
+        self.n_zero_weights = batcher.n_zero_weights
 
     def _chunks(self):
         """Yield the chunks of all files, checked: the first three stages."""
@@ -406,6 +409,7 @@ class FileSource(EdgeSource):
                         f"unlike {schema.name}; read them apart, or give ",
                         Parameter("weighted", False),
                     )
+                # Files count alike, whatever their sizes: that of a pipe or a query is unknown.
                 for chunk in opened.chunks:
                     self._fraction = (n_done + chunk.fraction_read) / len(self.parts)
                     yield check(chunk)
@@ -426,6 +430,7 @@ class FileSource(EdgeSource):
                 refuse_other_units(chunk.time, self._input_schema.name)
             if options.bipartite is not True:
                 return chunk
+            # Node 51 of column user becomes user:51.
             names = side_names(self._input_schema.columns)
             text, ends = prefix_ids(chunk.ends, chunk.text, names, kind=self._input_schema.kind)
             return chunk._replace(ends=ends, text=text, nodes=None)
@@ -466,6 +471,8 @@ class BatchBuilder:
     ----------
     ids : IntegerIds or TextIds
         The numbering so far.
+    batcher : Batcher
+        It counts nodes and dropped edges.
 
     Examples
     --------
@@ -474,44 +481,25 @@ class BatchBuilder:
     >>> builder = BatchBuilder("int64", batch_size=2)
     >>> [batch.n_edges for batch in builder.add(Chunk(np.array([[7, 8], [8, 9], [9, 7]])))]
     [2]
-    >>> builder.rest().n_edges, builder.ids[:].tolist()
+    >>> builder.batcher.rest().n_edges, builder.ids[:].tolist()
     (1, [7, 8, 9])
     """
 
     def __init__(self, kind, batch_size):
         self.ids = TextIds() if kind == "text" else IntegerIds(kind)
-        self._batcher = Batcher(batch_size, self.ids)
+        self.batcher = Batcher(batch_size, self.ids)
 
     def add(self, chunk):
         """Number the nodes of a chunk, and yield every batch that is full."""
-        batcher = self._batcher
+        # Matrix Market and METIS announce all nodes, isolated ones included.
         if chunk.nodes is not None:
             self.ids.number(chunk.nodes)
-            batcher.include_nodes(self.ids.n_nodes)
+            self.batcher.include_nodes(self.ids.n_nodes)
         if chunk.text is None:
             nodes = self.ids.number(chunk.ends)
         else:
             nodes = self.ids.number(chunk.text, chunk.ends)
-        yield from batcher.add(nodes, chunk.weight, chunk.time)
-
-    def rest(self):
-        """Return a last, smaller batch, which may be empty."""
-        return self._batcher.rest()
-
-    @property
-    def n_nodes(self):
-        """Number of nodes, of edges that were dropped as well."""
-        return self._batcher.n_nodes
-
-    @property
-    def n_self_loops(self):
-        """Number of self-loops that were dropped."""
-        return self._batcher.n_self_loops
-
-    @property
-    def n_zero_weights(self):
-        """Number of edges of weight zero that were dropped."""
-        return self._batcher.n_zero_weights
+        yield from self.batcher.add(nodes, chunk.weight, chunk.time)
 
 
 def open_part(stream, part, options, *, schema=None):
@@ -537,6 +525,7 @@ def open_part(stream, part, options, *, schema=None):
     if part.text_schema is not None:
         return read_text(stream, options, schema=part.text_schema)
     form = detect_format(stream, part, options)
+    # Footers are at the end of a file, so that it cannot be read as a stream.
     if form in ("parquet", "arrow"):
         place = part.path or part.remote
         if place is None or not part.is_rereadable or stream.is_compressed:

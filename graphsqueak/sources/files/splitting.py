@@ -52,6 +52,7 @@ def split(
     if isinstance(source, EdgeList):
         n_bytes = source.tail.nbytes + source.head.nbytes + source.weight.nbytes
         n_parts = n_parts or _default_n_parts(n_bytes)
+        # The parts are views of the arrays.
         cuts = np.linspace(0, source.n_edges, n_parts + 1).astype(np.int64).tolist()
         return [source.part(*cut) for cut in pairwise(cuts)]
     if not isinstance(source, FileSource) or not source.is_rereadable:
@@ -74,6 +75,7 @@ def split(
             "a table cannot be cut into parts; write it to files first, or hold its edges: "
             "read_edges(...).to_edge_list()"
         )
+    # Pieces of one size: large files are cut, and small ones joined to groups.
     schema = source.detect_schema()
     sizes = [part.n_bytes() for part in source.parts]
     piece_size = max(sum(sizes) / (n_parts or _default_n_parts(sum(sizes))), 1)
@@ -85,6 +87,7 @@ def split(
             # Workers may have another working directory.
             part = replace(part, path=part.path.resolve())
         pieces = _cut(part, round(n_bytes / piece_size), source.options, schema)
+        # A file that was cut shares no piece with others.
         if len(pieces) > 1:
             groups += [[piece] for piece in pieces]
             n_free = 0.0

@@ -101,6 +101,7 @@ def write_edges(
     try:
         _write_batches(edges, path, form, compression, weights=weights, header=header)
     except _FirstWeightError:
+        # Start again: the temporary file without weights is discarded.
         _write_batches(edges, path, form, compression, weights=True, header=header)
 
 
@@ -284,6 +285,7 @@ def _quote_style(frame):
 
     if frame.schema["source"] != pl.String:
         return "never"
+    # Either all ids of these rows are quoted, or only those with a separator or a quote in them.
     ends = pl.concat([frame["source"], frame["target"]])
     unwritable = ends.filter(ends.str.contains(_UNWRITABLE))
     if len(unwritable):
@@ -307,6 +309,7 @@ class _ArrowTable:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
+        # The first table has the schema.
         if self._writer is None and self._form == "parquet":
             self._writer = pq.ParquetWriter(
                 self._file, table.schema, compression="zstd", write_page_checksum=True
@@ -334,6 +337,7 @@ class _NodeNames:
         """Return source, target and, if wanted, weight of every edge of a batch."""
         import pyarrow as pa
 
+        # Only the ids of nodes that are new in this batch are converted.
         if self._ids is None or batch.n_nodes > self._n_known:
             new = _writable_ids(self._new_ids(batch.n_nodes))
             self._ids = new if self._ids is None else _concatenate(self._ids, new)

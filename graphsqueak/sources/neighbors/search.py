@@ -238,7 +238,9 @@ def _select(distance, i, candidate, key, found, row):
             n_filled += 1
     found.last[row] = last
     found.last_squared[row] = radius
-    found.local_squared[row] = _local_squared(squared)
+    # The LOCAL_RANK-th smallest, or the largest if there are fewer.
+    local_rank = min(LOCAL_RANK, k) - 1
+    found.local_squared[row] = np.partition(squared, local_rank)[local_rank]
 
 
 @inline_njit
@@ -306,19 +308,3 @@ def _nth(key, rank):
             n_kept += int((value - low) * scale) == bucket
         n = n_kept
     return np.sort(key[:n])[rank]
-
-
-@inline_njit
-def _local_squared(squared):
-    """Return the LOCAL_RANK-th smallest value, or the largest if there are fewer."""
-    rank = min(LOCAL_RANK, squared.size) - 1
-    smallest = np.full(rank + 1, np.inf)
-    for d in squared:
-        if d < smallest[rank]:
-            # Insertion into the sorted values.
-            slot = rank
-            while slot > 0 and smallest[slot - 1] > d:
-                smallest[slot] = smallest[slot - 1]
-                slot -= 1
-            smallest[slot] = d
-    return smallest[rank]
