@@ -47,7 +47,7 @@ class EdgeSource:
     Attributes
     ----------
     n_nodes : int
-        Number of nodes seen so far, or of all nodes if the source knows it beforehand.
+        Number of nodes seen so far, or of all nodes if it is known before the first pass.
     n_edges_read : int
         Number of edges yielded. Parallel edges are counted separately.
     n_self_loops, n_zero_weights, n_bad_lines : int

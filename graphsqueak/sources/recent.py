@@ -43,7 +43,7 @@ def recent_edges(
     half_life : float or str, optional
         Time in which the weight of an edge is halved.
     since : float, optional
-        Keep edges from this time on.
+        Keep edges of this time or later.
     at : float, optional
         Time at which to look: later edges are dropped. Default: the time of the latest edge, for
         which the source is read once.

@@ -159,7 +159,7 @@ def are_dates(column):
         return True
     if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
         return False
-    # Of texts, the first decides: "12.5" is a number, "2024-01-01" a date.
+    # The first text decides: "12.5" is a number, "2024-01-01" a date.
     first = next((text for text in column[:1].to_pylist() if text is not None), "")
     try:
         float(first)

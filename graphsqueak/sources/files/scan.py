@@ -259,7 +259,7 @@ def _scan_lines(block, i, n, are_pairs, rules, columns):
             if not good:
                 break
         if not good:
-            # What was written for this line is overwritten by the next one.
+            # The next line overwrites the fields of this one.
             n_bad += 1
             if bad_line < 0:
                 bad_line = n_lines - 1

@@ -62,7 +62,7 @@ def split(
         )
     if not source.is_materialized:
         raise InputError(
-            "an entity-attribute table is held by attribute and cannot be cut into parts; its "
+            "an entity-attribute table is grouped by attribute and cannot be cut into parts; its "
             "sampled edges are few: omit workers, scheduler and tree"
         )
     if source.options.duplicates != "sum":

@@ -278,7 +278,7 @@ def _degree_fractions(groups, sums, n_entities):
 
 @njit_cached
 def _fill_block(groups, attribute, cycle, n_per_piece, seed, ends, out):
-    """Write whole cycles and cliques, from this one on, until the next one does not fit.
+    """Write whole cycles and cliques, beginning with this one, until the next does not fit.
 
     Returns the attribute and cycle of the next one, and the number of edges.
     """

@@ -68,7 +68,7 @@ def block_model(
     n_nodes, n_edges : int
         Numbers of nodes and of edges.
     n_blocks : int
-        Number of blocks, of which n_nodes is a multiple.
+        Number of blocks; n_nodes must be a multiple of it.
     within : float
         Probability that an edge stays in its block.
     random_state : int, optional
