@@ -77,10 +77,10 @@ class Reading:
         ),
     ] = None
     duplicates: Annotated[
-        Literal["sum", "once"],
+        Literal["sum", "first", "error"],
         typer.Option(
-            help="Edges listed more than once, in either direction: sum their weights, or count "
-            "the first one.",
+            help="Edges listed more than once, in either direction: sum their weights, keep the "
+            "first one, or stop.",
             rich_help_panel=INPUT,
         ),
     ] = "sum"
@@ -325,7 +325,7 @@ def _describe_repeated_edges(schema):
         return "no edge repeats" if is_exact else "no repeated edge found in a sample"
     percentage = f"{100 * fraction:.0f} %" if fraction >= 0.01 else "under 1 %"
     is_summed = schema["duplicates"] == "sum"
-    effect = "summed (--duplicates once counts them once)" if is_summed else "counted once"
+    effect = "summed (--duplicates first counts them once)" if is_summed else "counted once"
     return f"{'' if is_exact else 'about '}{percentage} of the edges repeat, {effect}"
 
 

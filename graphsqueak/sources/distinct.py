@@ -1,5 +1,9 @@
 """Distinct edges of a stream, in bounded memory.
 
+Used by `read_edges(..., duplicates="first")`, which keeps the first of equal edges, and by
+duplicates="error", which refuses them. The edges {u, v} and {v, u} are equal. Numbers of nodes are
+compared, so the result is exact.
+
 If there is more than one batch, edges are written to a temporary file, partitioned by the hash of
 their two ends. Each partition fits into memory, and has all repeats of its edges.
 """
@@ -15,11 +19,12 @@ from graphsqueak.system.kernels import njit_cached
 
 __all__ = ["DistinctEdges"]
 
+# One edge in the temporary file: 24 bytes.
 ROW = np.dtype([("tail", np.int64), ("head", np.int64), ("weight", np.float64)])
 
 
 class DistinctEdges:
-    """Edges that are kept once, with their first weight: write all batches, then read them.
+    """Edges of a stream, each once: write all batches, then read the distinct edges.
 
     Takes 24 bytes per edge in a temporary file, and memory for one partition while it is read.
 
@@ -32,6 +37,8 @@ class DistinctEdges:
     --------
     >>> edges = DistinctEdges()
     >>> edges.write(EdgeList(tail=[0, 1, 1], head=[1, 0, 2], weight=[5.0, 7.0, 1.0]))
+    >>> edges.find_repeat()
+    (1, 0)
     >>> [(batch.n_edges, float(batch.weight.sum())) for batch in edges.batches(10, 3, None)]
     [(2, 6.0)]
     """
@@ -41,7 +48,7 @@ class DistinctEdges:
         self._first_batch = None
         self._file = None
         self._n_rows = 0
-        # Of each batch in the file: the row at which each partition begins.
+        # The rows at which the partitions begin in the file: one array per batch.
         self._starts = []
 
     def write(self, batch):
@@ -64,14 +71,25 @@ class DistinctEdges:
     def _append(self, rows):
         """Write rows to the file, sorted by partition."""
         partition = _partition_of(rows["tail"], rows["head"], self._n_partitions)
+        # Stable: within a partition, edges stay in the order of the stream.
         order = np.argsort(partition, kind="stable")
         starts = np.searchsorted(partition[order], np.arange(self._n_partitions + 1))
         self._starts.append(self._n_rows + starts)
         self._n_rows += len(rows)
         self._file.write(rows[order].tobytes())
 
+    def find_repeat(self):
+        """Return the two ends of an edge that was written more than once; None if there is none."""
+        for rows in self._read_partitions():
+            is_repeat = np.ones(len(rows), dtype=bool)
+            is_repeat[_first_of_each(rows["tail"], rows["head"])] = False
+            if is_repeat.any():
+                row = rows[np.argmax(is_repeat)]
+                return int(row["tail"]), int(row["head"])
+        return None
+
     def batches(self, batch_size, n_nodes, ids):
-        """Yield the distinct edges, at most `batch_size` at a time."""
+        """Yield the first of equal edges, at most `batch_size` edges at a time."""
         for rows in self._read_partitions():
             rows = rows[_first_of_each(rows["tail"], rows["head"])]
             for start in range(0, len(rows), batch_size):
@@ -85,6 +103,7 @@ class DistinctEdges:
             yield self._first_batch
             return
         for partition in range(self._n_partitions):
+            # A piece per batch; together they are in the order of the stream.
             pieces = []
             for starts in self._starts:
                 n_rows = int(starts[partition + 1] - starts[partition])
@@ -108,5 +127,6 @@ def _first_of_each(tail, head):
 def _partition_of(tail, head, n_partitions):
     partition = np.empty(tail.size, dtype=np.int32)
     for edge in range(tail.size):
+        # The same hash in both directions, so that (u, v) and (v, u) meet in one partition.
         partition[edge] = hash_pair(tail[edge], head[edge]) % np.uint64(n_partitions)
     return partition

@@ -47,7 +47,7 @@ class EdgeSource:
     Attributes
     ----------
     n_nodes : int
-        Number of nodes seen so far, or of all nodes if the source knows it beforehand.
+        Number of nodes seen so far, or of all nodes if it is known before the first pass.
     n_edges_read : int
         Number of edges yielded. Parallel edges are counted separately.
     n_self_loops, n_zero_weights, n_bad_lines : int
@@ -140,6 +140,7 @@ class EdgeSource:
 
     def to_edge_list(self) -> EdgeList:
         """Return all edges in memory."""
+        # An empty batch first, so that a source without batches can be concatenated.
         batches = [EdgeList.from_validated([], [], [], n_nodes=0), *self]
         edges = EdgeList.from_validated(
             np.concatenate([batch.tail for batch in batches]),
@@ -222,6 +223,15 @@ class Opened(NamedTuple):
     time: str | int | None = None
 
 
+class _Batch(NamedTuple):
+    """Arrays that are filled with the edges of a batch; weight and time may be empty."""
+
+    tail: np.ndarray
+    head: np.ndarray
+    weight: np.ndarray
+    time: np.ndarray
+
+
 class Batcher:
     """Collector of numbered edges that yields full batches.
 
@@ -256,7 +266,9 @@ class Batcher:
         self._ids = ids
         # Weights of all batches without weights, so that one array serves them all.
         self._ones = np.ones(0)
-        self._start_batch()
+        # The arrays of the current batch; None before its first edge.
+        self._batch = None
+        self._n_filled = 0
 
     def include_nodes(self, n_nodes):
         """Count nodes 0, ..., n_nodes - 1, whether or not they have edges."""
@@ -264,24 +276,17 @@ class Batcher:
 
     def add(self, nodes, weight, time=None):
         """Append edges, shape (n, 2), and yield every full batch that another edge follows."""
-        nothing = np.zeros(0)
+        if not len(nodes):
+            return
+        # Compiled code has empty arrays in place of None.
+        weight = np.zeros(0) if weight is None else weight
+        time = np.zeros(0) if time is None else time
         cursor = 0
         while True:
-            if weight is not None and self._weight is None:
-                self._weight = np.empty(self._batch_size)
-            if time is not None and self._time is None:
-                self._time = np.empty(self._batch_size)
+            if self._batch is None:
+                self._batch = self._allocate(is_weighted=weight.size > 0, is_timed=time.size > 0)
             cursor, self._n_filled, n_self_loops, n_zero_weights, self.n_nodes = _fill(
-                nodes,
-                nothing if weight is None else weight,
-                nothing if time is None else time,
-                cursor,
-                self._tail,
-                self._head,
-                nothing if weight is None else self._weight,
-                nothing if time is None else self._time,
-                self._n_filled,
-                self.n_nodes,
+                nodes, weight, time, cursor, self._batch, self._n_filled, self.n_nodes
             )
             self.n_self_loops += n_self_loops
             self.n_zero_weights += n_zero_weights
@@ -293,35 +298,41 @@ class Batcher:
         """Return the last, smaller batch; it may be empty."""
         return self._finish_batch()
 
-    def _start_batch(self):
+    def _allocate(self, *, is_weighted, is_timed):
         # An edge adds at most two nodes.
         fits = self.n_nodes + 2 * self._batch_size < 2**31
         dtype = np.int32 if fits else np.int64
-        self._tail = np.empty(self._batch_size, dtype=dtype)
-        self._head = np.empty(self._batch_size, dtype=dtype)
-        self._weight = None
-        self._time = None
-        self._n_filled = 0
+        return _Batch(
+            tail=np.empty(self._batch_size, dtype=dtype),
+            head=np.empty(self._batch_size, dtype=dtype),
+            weight=np.empty(self._batch_size if is_weighted else 0),
+            time=np.empty(self._batch_size if is_timed else 0),
+        )
 
     def _finish_batch(self):
         n = self._n_filled
-        weight = self._weight
-        if weight is None:
+        arrays = self._batch
+        if arrays is None:
+            arrays = self._allocate(is_weighted=False, is_timed=False)
+        weight = arrays.weight
+        if not weight.size:
             if self._ones.size < n:
                 self._ones = np.ones(n)
             weight = self._ones
         batch = EdgeList.from_validated(
-            self._tail[:n], self._head[:n], weight[:n], self.n_nodes, self._ids
+            arrays.tail[:n], arrays.head[:n], weight[:n], self.n_nodes, self._ids
         )
-        if self._time is not None:
-            batch = TimedEdges.from_edges(batch, self._time[:n])
-        self._start_batch()
+        if arrays.time.size:
+            batch = TimedEdges.from_edges(batch, arrays.time[:n])
+        # Consumers may keep the arrays, so the next batch gets new ones.
+        self._batch = None
+        self._n_filled = 0
         return batch
 
 
 @njit_cached
-def _fill(nodes, weight, time, cursor, tail, head, batch_weight, batch_time, n_filled, n_nodes):
-    """Copy edges from `cursor` on, without self-loops and zero weights, until the batch is full.
+def _fill(nodes, weight, time, cursor, batch, n_filled, n_nodes):
+    """Copy edges, beginning at `cursor`, until the batch is full; drop loops and zero weights.
 
     Returns the index of the first edge that does not fit, the number of edges in the batch, the
     numbers of self-loops and zero weights, and the number of nodes.
@@ -337,16 +348,17 @@ def _fill(nodes, weight, time, cursor, tail, head, batch_weight, batch_time, n_f
             n_self_loops += 1
         elif is_weighted and weight[cursor] == 0:
             n_zero_weights += 1
-        elif n_filled == tail.size:
+        elif n_filled == batch.tail.size:
             break
         else:
-            tail[n_filled] = u
-            head[n_filled] = v
+            batch.tail[n_filled] = u
+            batch.head[n_filled] = v
             if is_weighted:
-                batch_weight[n_filled] = weight[cursor]
+                batch.weight[n_filled] = weight[cursor]
             if is_timed:
-                batch_time[n_filled] = time[cursor]
+                batch.time[n_filled] = time[cursor]
             n_filled += 1
+        # Nodes of dropped edges exist as well.
         n_nodes = max(n_nodes, u + 1, v + 1)
         cursor += 1
     return cursor, n_filled, n_self_loops, n_zero_weights, n_nodes

@@ -15,21 +15,18 @@ from typing import Any
 from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.sources.edge_source import EdgeSource
+from graphsqueak.sources.files.ambiguities import MIN_LINES_FOR_LIKELY_PATTERN
+from graphsqueak.sources.files.inflating import PIECE_BYTES
 from graphsqueak.sources.files.parts import ByteStream, PathsLike
 from graphsqueak.sources.files.reading import FileSource, detect_format, read_edges
 from graphsqueak.sources.files.text import detect_text_schema, read_text
 
 __all__ = ["follow_edges"]
 
-# The schema of the file is inferred from this many lines, or from fewer if no more come for the
-# number of seconds: a header alone, or a few lines, may be ambiguous.
-MIN_LINES_FOR_SCHEMA = 20
-MAX_SECONDS_WITHOUT_LINES = 1.0
 
-MAX_BYTES_PER_READ = 2**23
-
-
-def follow_edges(path: PathsLike, *, poll: float = 0.2, **reading: Any) -> EdgeSource:
+def follow_edges(
+    path: PathsLike, *, poll: float = 0.2, schema_timeout: float = 1.0, **reading: Any
+) -> EdgeSource:
     """Read edges from a growing file or from a pipe as they are written.
 
     A file is followed forever: end the loop, or the program. A pipe ends when its writer closes it.
@@ -40,6 +37,9 @@ def follow_edges(path: PathsLike, *, poll: float = 0.2, **reading: Any) -> EdgeS
         One plain text file; "-" is standard input.
     poll : float
         Seconds between two checks of a file that has not grown.
+    schema_timeout : float
+        The schema is inferred from the first lines: a header alone, or a few lines, may be
+        ambiguous. If no line comes for this number of seconds, those that came are used.
     **reading
         Options of `read_edges`.
 
@@ -57,7 +57,7 @@ def follow_edges(path: PathsLike, *, poll: float = 0.2, **reading: Any) -> EdgeS
     """
     source = read_edges(path, **reading)
     assert isinstance(source, FileSource)
-    if len(source.parts) > 1 or source.options.duplicates == "once":
+    if len(source.parts) > 1 or source.options.duplicates != "sum":
         raise InputError(
             "one file or pipe can be followed, all duplicates summed; pass a single path"
         )
@@ -67,17 +67,20 @@ def follow_edges(path: PathsLike, *, poll: float = 0.2, **reading: Any) -> EdgeS
             f"{part.name} cannot be followed: it is neither a local file nor a pipe; use "
             "read_edges, or pipe it in"
         )
-    return _FollowedFile(source.parts, source.options, batch_size=source.batch_size, poll=poll)
+    return _FollowedFile(source, poll=poll, schema_timeout=schema_timeout)
 
 
 class _FollowedFile(FileSource):
     """Stream of the edges of a growing file, returned by `follow_edges`."""
 
-    def __init__(self, parts, options, *, batch_size, poll):
-        super().__init__(parts, options, batch_size=batch_size)
+    def __init__(self, source, *, poll, schema_timeout):
+        super().__init__(source.parts, source.options, batch_size=source.batch_size)
         self.is_rereadable = False
         self._poll = poll
+        self._schema_timeout = schema_timeout
+        # None until there are enough lines to infer it.
         self._text_schema = None
+        # Number of the next line in the file, for messages.
         self._line_number = 1
 
     def detect_schema(self):
@@ -96,9 +99,10 @@ class _FollowedFile(FileSource):
                     builder = self._make_builder()
                 for chunk in opened.chunks:
                     yield from builder.add(check(chunk))
-                self._set_counts(builder)
+                self._set_counts(builder.batcher)
+            # Also if no line came, so that the consumer can act: see above.
             if builder is not None:
-                yield builder.rest()
+                yield builder.batcher.rest()
         if builder is None:
             # Raises an error that names the file.
             self.detect_schema()
@@ -111,6 +115,7 @@ class _FollowedFile(FileSource):
             self._text_schema = detect_text_schema(stream, self.options)
             schema = self._text_schema
         else:
+            # Later lines have no header.
             schema = replace(self._text_schema, start=0, first_line=self._line_number)
         self._line_number += lines.count(b"\n")
         opened = read_text(stream, self.options, schema=schema)
@@ -127,14 +132,16 @@ class _FollowedFile(FileSource):
         collected = b""
         last_arrival = clock.monotonic()
         for piece in self._pieces():
+            # The writer may be in the middle of a line.
             lines, newline, incomplete = (incomplete + piece).rpartition(b"\n")
             lines += newline
             if self._text_schema is None:
                 collected += lines
-                is_waiting = clock.monotonic() - last_arrival < MAX_SECONDS_WITHOUT_LINES
+                is_waiting = clock.monotonic() - last_arrival < self._schema_timeout
                 if lines:
                     last_arrival = clock.monotonic()
-                is_short = collected.count(b"\n") < MIN_LINES_FOR_SCHEMA
+                # With a header, these are the lines that every rule for ambiguities needs.
+                is_short = collected.count(b"\n") <= MIN_LINES_FOR_LIKELY_PATTERN
                 if (is_short and is_waiting) or not self._has_data(collected):
                     yield b""
                     continue
@@ -147,6 +154,7 @@ class _FollowedFile(FileSource):
             yield rest
 
     def _has_data(self, lines):
+        """Whether lines other than comments came; an InputError if the file is not plain text."""
         if not lines:
             return False
         (part,) = self.parts
@@ -162,6 +170,7 @@ class _FollowedFile(FileSource):
             yield from self._read_pipe(part.file)
             return
         with open(part.path, "rb", buffering=0) as file:
+            # A path may also be that of a named pipe.
             if part.is_rereadable:
                 yield from self._read_growing(file, part)
             else:
@@ -169,10 +178,11 @@ class _FollowedFile(FileSource):
 
     def _read_growing(self, file, part):
         while True:
-            piece = file.read(MAX_BYTES_PER_READ)
+            piece = file.read(PIECE_BYTES)
             yield piece
             if piece:
                 continue
+            # Its end was reached. Edges that were read may have been removed or replaced since.
             if not part.path.exists() or part.path.stat().st_size < file.tell():
                 raise InputError(
                     f"{part.name} was removed or truncated while it was followed; start again"
@@ -189,11 +199,13 @@ class _FollowedFile(FileSource):
             yield file.read()
             return
         while True:
+            # A plain read would block until the writer writes.
             readable, _, _ = select.select([descriptor], [], [], self._poll)
             if not readable:
                 yield b""
                 continue
-            piece = os.read(descriptor, MAX_BYTES_PER_READ)
+            piece = os.read(descriptor, PIECE_BYTES)
+            # A pipe that is readable without bytes was closed by its writer.
             if not piece:
                 return
             yield piece

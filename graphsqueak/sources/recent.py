@@ -18,10 +18,6 @@ from graphsqueak.validation import check_real
 
 __all__ = ["RecentEdges", "latest_time", "recent_edges"]
 
-# Half-lives after which an edge is dropped: its weight is then 2^-32 of what it was, less than the
-# rounding error of single precision.
-MAX_HALF_LIVES = 32
-
 
 def recent_edges(
     source: EdgeSource | EdgeList,
@@ -30,6 +26,7 @@ def recent_edges(
     half_life: float | str | None = None,
     since: float | None = None,
     at: float | None = None,
+    max_half_lives: float = 32.0,
 ) -> "RecentEdges":
     """Return the edges of a source that are recent, with decayed weights.
 
@@ -44,12 +41,15 @@ def recent_edges(
         Keep edges later than `at` - window, in the unit of the times. A text such as "7d", "12h",
         "30m" or "45s" is in seconds and needs times that are dates or Unix seconds.
     half_life : float or str, optional
-        Time in which the weight of an edge is halved. Edges older than 32 half-lives are dropped.
+        Time in which the weight of an edge is halved.
     since : float, optional
-        Keep edges from this time on.
+        Keep edges of this time or later.
     at : float, optional
         Time at which to look: later edges are dropped. Default: the time of the latest edge, for
         which the source is read once.
+    max_half_lives : float
+        Age, in half-lives, at which edges are dropped, unless `since` is given. After 32, the
+        weight is 2^-32 of what it was, less than the rounding error of single precision.
 
     Returns
     -------
@@ -77,6 +77,7 @@ def recent_edges(
             source.expect_seconds()
         if span is not None:
             check_real(name, span, above=0.0, below=math.inf)
+    # Edges of a window are later than `after`, and the others not earlier than `first`.
     now = latest_time(source) if at is None else at
     after = -math.inf
     if spans["window"] is not None:
@@ -85,7 +86,7 @@ def recent_edges(
     if since is not None:
         first = since
     elif spans["half_life"] is not None:
-        first = now - MAX_HALF_LIVES * spans["half_life"]
+        first = now - max_half_lives * spans["half_life"]
     return RecentEdges(source, now=now, first=first, after=after, half_life=spans["half_life"])
 
 
@@ -138,6 +139,7 @@ class RecentEdges(EdgeSource):
             weight = batch.weight[is_recent]
             if self._half_life is not None:
                 weight = weight * np.exp2((time[is_recent] - self._now) / self._half_life)
+            # The counts are those of the source, also of edges that are not recent.
             self.n_self_loops = source.n_self_loops
             self.n_zero_weights = source.n_zero_weights
             self.n_bad_lines = source.n_bad_lines

@@ -95,6 +95,7 @@ class StreamedLaplacian:
         """
         if not self.is_materialized:
             return self._multiply_by_source(X, report)
+        # One partial sum per part, so that threads do not write to the same numbers.
         n_parts = 4 if X.nbytes <= MAX_BYTES_FOR_FOUR_PARTS else 2
         partial = np.zeros((n_parts, *X.shape), dtype=X.dtype)
         total = np.zeros(X.shape)
@@ -104,6 +105,7 @@ class StreamedLaplacian:
             work = tail.size * X.shape[1]
             weight = weight.astype(X.dtype, copy=False)
             run_kernel(_add_products, work, bounds, tail, head, weight, X, partial)
+            # A float32 sum is moved to the float64 total before it has too many terms.
             n_pending += tail.size
             is_full = n_pending >= MAX_EDGES_PER_NODE_IN_FLOAT32 * X.shape[0]
             if X.dtype == np.float32 and is_full:
@@ -145,6 +147,7 @@ class StreamedLaplacian:
         checksum = 0
         for batch in self._source:
             tail, head = self._matching.ends(batch)
+            # A graph in memory does not change between passes.
             if not self.is_in_memory:
                 checksum = (checksum + int(_checksum(tail, head, batch.weight))) % 2**64
             if self.component is None:
@@ -165,6 +168,7 @@ class StreamedLaplacian:
         source: Any = self._source
         if self._source_nodes is None:
             # Reads the source, if nothing has; only then are its nodes known.
+            # Its product costs one step per pair, and reads nothing from now.
             self.n_edges = source.n_pairs
             self.is_in_memory = True
             names = EdgeList.from_validated([], [], [], source.n_nodes, source.ids)
@@ -172,6 +176,7 @@ class StreamedLaplacian:
             first = self._source_nodes[source.components()]
             union_edges(self._parent, self._source_nodes, first)
             self.component = find_all(self._parent)
+        # Often the sparsifier has the same nodes, and nothing needs to be copied.
         nodes = self._source_nodes
         if np.array_equal(nodes, np.arange(self._n_nodes)):
             product = source.multiply(X)
@@ -210,6 +215,7 @@ def _add_products(bounds, tail, head, weight, X, partial):
             v = head[e]
             w = weight[e]
             for k in range(X.shape[1]):
+                # (L x)_u = sum_v w (x_u - x_v)
                 flow = w * (X[u, k] - X[v, k])
                 sums[u, k] += flow
                 sums[v, k] -= flow
@@ -233,5 +239,6 @@ def _checksum(tail, head, weight):
     bits = weight.view(np.uint64)
     total = np.uint64(0)
     for e in range(tail.size):
+        # Unsigned sums wrap around, in any order to the same number.
         total += mix64((np.uint64(tail[e]) << np.uint64(32)) ^ mix64(np.uint64(head[e]) ^ bits[e]))
     return total

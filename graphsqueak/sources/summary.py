@@ -75,10 +75,12 @@ def summarize(source: EdgeList | EdgeSource, *, progress: Progress = False) -> S
     with reporter(progress, "reading") as report:
         for batch in source:
             n_nodes = batch.n_nodes
+            # Doubled, so that copying takes constant time per node.
             if n_nodes > degree.size:
                 capacity = max(n_nodes, 2 * degree.size)
                 degree = np.concatenate([degree, np.zeros(capacity - degree.size)])
                 parent = np.concatenate([parent, make_sets(capacity)[parent.size :]])
+            # Unweighted degrees.
             add_degrees(degree, batch.tail, batch.head, np.ones(batch.n_edges))
             n_merges += int(np.count_nonzero(union_edges(parent, batch.tail, batch.head)))
             n_edges += batch.n_edges
@@ -86,6 +88,7 @@ def summarize(source: EdgeList | EdgeSource, *, progress: Progress = False) -> S
             weight_max = max(weight_max, float(batch.weight.max(initial=0.0)))
             weight_total += float(batch.weight.sum())
             report(n_edges, source.fraction_read, f"{n_nodes} nodes")
+    # Every edge that merges two components reduces their number by one.
     degree = degree[:n_nodes]
     return Summary(
         nodes=n_nodes,

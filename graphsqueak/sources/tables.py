@@ -20,9 +20,6 @@ from graphsqueak.errors import InputError
 
 __all__ = ["RepeatedStreamCheck", "TablePart", "is_table", "table_columns"]
 
-# Rows per batch of a pyarrow data set, whose scanner reads several batches ahead.
-DATASET_BATCH_ROWS = 2**16
-
 
 def is_table(thing: Any) -> bool:
     """Return whether this is a table in a supported form.
@@ -191,6 +188,7 @@ def _open_arrow(table, name):
         raise InputError(f"{name} is not a table of edges: {reason}") from None
     if not hasattr(table, "__len__") and not hasattr(table, "num_rows"):
         return _Opened(reader.schema, None, lambda columns, n_rows: reader, is_rereadable=False)
+    # Other libraries convert all their columns.
     can_select = type(table).__module__.partition(".")[0] in ("pyarrow", "polars")
 
     def batches(columns, n_rows):
@@ -216,6 +214,7 @@ def _open_duckdb(relation, name):
 def _open_lazy(frame, name):
     import polars as pl
 
+    # The schema of an empty frame: nothing is computed.
     schema = pl.DataFrame(schema=frame.collect_schema()).to_arrow().schema
 
     def batches(columns, n_rows):
@@ -271,7 +270,6 @@ def _open_dataset(dataset, name):
         )
 
     def batches(columns, n_rows):
-        batch_size = min(n_rows, DATASET_BATCH_ROWS)
-        return dataset.scanner(columns=columns, batch_size=batch_size, **options).to_reader()
+        return dataset.scanner(columns=columns, batch_size=n_rows, **options).to_reader()
 
     return _Opened(dataset.schema, None, batches)

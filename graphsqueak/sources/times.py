@@ -121,6 +121,7 @@ def parse_time(text):
         moment = datetime.fromisoformat(text)
     except ValueError:
         return None
+    # Otherwise the result would depend on the time zone of the machine.
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
     return moment.timestamp()
@@ -143,6 +144,7 @@ def parse_times(tokens):
         except pa.ArrowInvalid:
             continue
         return arrow_times(column)
+    # Mixed spellings: text by text, in Python.
     times = [None if text is None else parse_time(text) for text in tokens.to_pylist()]
     return np.array([np.nan if time is None else time for time in times])
 
@@ -157,6 +159,7 @@ def are_dates(column):
         return True
     if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
         return False
+    # The first text decides: "12.5" is a number, "2024-01-01" a date.
     first = next((text for text in column[:1].to_pylist() if text is not None), "")
     try:
         float(first)
@@ -174,6 +177,7 @@ def arrow_times(column):
         return arrow_times(column.dictionary_decode())
     if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
         return parse_times(column.cast(pa.large_string()))
+    # Timestamps are cast to microseconds, the finest unit that holds all years of ISO dates.
     per_second = 1
     if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
         zone = kind.tz if pa.types.is_timestamp(kind) else None
@@ -194,12 +198,15 @@ class TimeOrder:
     """
 
     def __init__(self, allowed_lateness):
-        self._allowed_lateness, self._latest = allowed_lateness, -math.inf
+        self._allowed_lateness = allowed_lateness
+        # Latest time of the edges so far.
+        self._latest = -math.inf
 
     def check(self, time, where):
         """Take the times of the next edges; `where(row)` names the place of one of them."""
         if time.size == 0:
             return
+        # Before each edge, the latest time of those before it.
         latest = np.maximum.accumulate(np.maximum(time, self._latest))
         late = time < latest - self._allowed_lateness
         if late.any():

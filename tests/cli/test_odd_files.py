@@ -196,7 +196,11 @@ CASES = [
     Case("loops and repeats", "r.tsv", lines([*[(1, 1)] * 3, *[(1, 2), (2, 1)] * 2, (2, 3)]),
          edges=5, nodes=3, says=r"3 self-loops dropped; 60 % of the edges repeat, summed"),
     Case("repeats counted once", "r.tsv", lines([*[(1, 2), (2, 1)] * 2, (2, 3)]),
-         ("--duplicates", "once"), edges=2, nodes=3, says=r"60 % .* repeat, counted once"),
+         ("--duplicates", "first"), edges=2, nodes=3, says=r"60 % .* repeat, counted once"),
+    Case("repeats refused", "r.tsv", lines([(1, 2), (2, 3), (2, 1)]), ("--duplicates", "error"),
+         code=2, says=r"from 2 to 1 is listed .* --duplicates first"),
+    Case("no repeats to refuse", "r.tsv", lines([(1, 2), (2, 3), (1, 3)]),
+         ("--duplicates", "error"), edges=3, nodes=3, says="no edge repeats"),
 ]  # fmt: skip
 
 

@@ -78,7 +78,7 @@ def test_resistances_between_entities(folder, capsys):
     ("words", "wrong"),
     [
         (["--project", "--keep", "0.1"], "never enumerated"),
-        (["--project", "--n-edges", "9", "--duplicates", "once"], "--duplicates"),
+        (["--project", "--n-edges", "9", "--duplicates", "first"], "--duplicates"),
         (["--project", "--n-edges", "9", "--columns", "account"], "--columns"),
         (["--max-group-size", "9", "--n-edges", "9"], "give --project"),
         (["--project", "--normalize", "sum", "--n-edges", "9"], "normalize"),

@@ -132,7 +132,7 @@ def kind_of(name):
 
 _OPTIONS = {
     "likes.csv": {"bipartite": True},
-    "times.txt": {"weighted": True, "duplicates": "once"},
+    "times.txt": {"weighted": True, "duplicates": "first"},
     "index.csv": {"ids": "integer"},
 }
 

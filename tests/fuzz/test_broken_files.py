@@ -57,7 +57,7 @@ def refused(tmp_path, name, data, words):
         ("edges.graph", b"4 3 001", b"147483648 3 001", "too short for the 147483648 nodes"),
         ("points.parquet", b"x", b"\xff", "cannot be read as parquet"),
         ("labels.parquet", b"node", b"no\xffe", "cannot be read as a table of labels"),
-        ("edges.graph", b"4 3 001", b"4 3 011 99999999999999999999", "cannot be meant"),
+        ("edges.graph", b"4 3 001", b"4 3 011 99999999999999999999", "node weights"),
         ("points.npy", b"(4, 3), }", b"(4, 3,    ", "cannot be read as npy"),
         ("sparse.npz", b"PK\x01\x02", b"PK\x01\x03", "cannot be read as npz"),
         ("points.parquet", b"PAR1", b"PAR2", "cannot be read as parquet"),

@@ -73,7 +73,7 @@ CASES: dict[str, tuple[str | bytes, dict]] = {
     "users and items, bipartite": ("user,item\n1,2\n2,3\n3,1\n", {"bipartite": True}),
     "users and items, unipartite": ("user,item\n1,2\n2,3\n3,1\n", {"bipartite": False}),
     "loops and repeats": ("1 1\n1 2\n2 1\n2 3\n", {}),
-    "repeats counted once": ("1 2\n2 1\n2 3\n", {"duplicates": "once"}),
+    "repeats counted once": ("1 2\n2 1\n2 3\n", {"duplicates": "first"}),
     # Weights
     "weights": ("1 2 0.5\n2 3 1e-3\n3 1 7\n", {}),
     "weights ignored": ("1 2 0.5\n2 3 1e-3\n3 1 7\n", {"weighted": False}),

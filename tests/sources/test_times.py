@@ -115,7 +115,7 @@ def test_late_edges_are_refused_beyond_the_slack(tmp_path):
         ({"time": 7}, "there is no column 7"),
         ({"time": 1, "columns": (0, 1)}, "one of columns"),
         ({"time": 2, "allowed_lateness": -1.0}, "allowed_lateness"),
-        ({"time": 2, "duplicates": "once"}, "duplicates summed"),
+        ({"time": 2, "duplicates": "first"}, "duplicates summed"),
         ({"time": 1}, "one column where an edge needs two"),
     ],
 )

@@ -44,6 +44,7 @@ from graphsqueak.sources.files.suggestions import (
 )
 
 __all__ = [
+    "MIN_LINES_FOR_LIKELY_PATTERN",
     "MIN_LINES_FOR_PATTERN",
     "RULES_FOR_ENDS",
     "RULES_FOR_LINES",
@@ -62,7 +63,7 @@ __all__ = [
 MIN_LINES_FOR_PATTERN = 3
 # The same if another explanation is likely: edges of a path are numbered 1, 2, 3, ..., and each
 # name occurs once in a short list. With 4, a golden text file is read differently, with 16 none.
-_MIN_LINES_FOR_LIKELY_PATTERN = 8
+MIN_LINES_FOR_LIKELY_PATTERN = 8
 # Fraction of lines below an unknown header whose names both occur only there: in a graph, a few
 # edges are components of their own. Halved or doubled, no test file is read differently.
 _MAX_FRACTION_OF_SINGLE_EDGES = 0.01
@@ -179,7 +180,7 @@ def _first_column_counts_lines(columns):
     has_numbers = any(map(is_number, thirds))
     # Weights of edges that are numbered by their source are common. Texts in the third column are
     # not weights, so then the second and third are the ends.
-    fewest = _MIN_LINES_FOR_LIKELY_PATTERN if has_numbers else MIN_LINES_FOR_PATTERN
+    fewest = MIN_LINES_FOR_LIKELY_PATTERN if has_numbers else MIN_LINES_FOR_PATTERN
     if columns.weighted is True or len(thirds) < fewest or len(set(thirds)) == 1:
         return None
     may_be_ids = not has_numbers or all(map(_DIGITS.fullmatch, thirds))
@@ -301,7 +302,7 @@ def _first_line_is_unlike_others(lines):
     if not is_asked or not lines.has_text_ids:
         return None
     spans = lines.scan.ends
-    if len(spans) < _MIN_LINES_FOR_LIKELY_PATTERN:
+    if len(spans) < MIN_LINES_FOR_LIKELY_PATTERN:
         return None
     nodes = TextIds().number(lines.text, spans)
     is_single = np.bincount(nodes.ravel())[nodes].max(axis=1) == 1

@@ -38,9 +38,6 @@ __all__ = ["open_parquet", "parquet_frame", "read_arrow", "read_parquet", "read_
 
 # Bits of the integers that a float type holds without gaps.
 _MANTISSA_BITS = {"halffloat": 11, "float": 24, "double": 53}
-# Bytes of text in a record batch of a Parquet file; a few batches are in memory at a time. Halved
-# or doubled, a file with ids of 2 kB takes 27 % less or 17 % more memory, and the same time.
-_MAX_TEXT_BYTES = 1 << 26
 
 
 def read_parquet(path, name, options, *, kind=None, row_groups=None):
@@ -87,6 +84,7 @@ def read_arrow(path, name, options, *, kind=None):
         with _open_for_arrow(path) as place:
             # With a memory map, a file that is cut while it is read would end the process.
             source = pa.OSFile(str(place)) if place is path else pa.PythonFile(place, mode="r")
+            # A stream of record batches has no magic bytes.
             is_file = source.read(6) == b"ARROW1"
             source.seek(0)
             yield pa.ipc.open_file(source) if is_file else pa.ipc.open_stream(source)
@@ -95,6 +93,7 @@ def read_arrow(path, name, options, *, kind=None):
         with path.handle() if hasattr(path, "handle") else open(path, "rb") as file:
             check_arrow_sizes(file, name, _stored_bytes(path))
         with open_reader() as reader:
+            # A stream does not know its number of batches.
             n_batches = np.nan
             batches = reader
             if isinstance(reader, pa.ipc.RecordBatchFileReader):
@@ -183,6 +182,7 @@ def parquet_frame(path):
     table.validate(full=True)
     n_decoded = sum(_text_bytes(chunk) for column in table.columns for chunk in column.chunks)
     refuse_bomb(name, n_stored, n_decoded)
+    # Decode the dictionaries.
     table = table.cast(schema)
     return pl.from_arrow(table.rename_columns(list(table.schema.names)))
 
@@ -192,7 +192,7 @@ def _n_rows(file, row_groups):
 
 
 def _bounded_batches(file, path, name, columns, row_groups, options):
-    """Yield record batches of at most `block_rows` rows and `_MAX_TEXT_BYTES` of text.
+    """Yield record batches of at most `block_rows` rows and `block_text_bytes` of text.
 
     A text that occurs in many rows is stored once. So batches of a row group have fewer rows if its
     texts are long, and all texts count towards the limit of `graphsqueak.system.expansion`.
@@ -203,10 +203,11 @@ def _bounded_batches(file, path, name, columns, row_groups, options):
         return
     n_stored = _stored_bytes(path)
     n_decoded = 0
+    # A row group has its own dictionaries.
     for group in row_groups:
         longest = max(_longest_shared_text(path, texts, group), 1)
         refuse_bomb(name, n_stored, longest)
-        n_rows = min(options.block_rows, max(_MAX_TEXT_BYTES // longest, 1))
+        n_rows = min(options.block_rows, max(options.block_text_bytes // longest, 1))
         for batch in file.iter_batches(n_rows, row_groups=[group], columns=columns):
             n_decoded += sum(batch.column(column).nbytes for column in texts)
             refuse_bomb(name, n_stored, n_decoded)
@@ -218,6 +219,7 @@ def _longest_shared_text(path, columns, row_group):
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    # The first row comes with the whole dictionary of each column.
     with open_parquet(path, read_dictionary=columns) as file:
         first_row = next(file.iter_batches(1, row_groups=[row_group], columns=columns), None)
     n_bytes = 0
@@ -423,6 +425,7 @@ def _chunks(record_batches, columns):
     first_row = 1
     for rows in prefetch_map(partial(_read_rows, columns=columns), batches):
         if rows.chunk is None:
+            # The fault of the first bad row.
             fault, mask = min(rows.faults, key=lambda found: np.argmax(found[1]))
             row = int(np.argmax(mask))
             cells = ", ".join(str(column[row].as_py()) for column in rows.table.values())
@@ -447,6 +450,7 @@ def _read_rows(item, columns):
         except InputError as error:
             raise InputError(f"{columns.name}: column {field.name!r} ({role}) ", error) from None
     are_distances = options.weights_are == "distance"
+    # Bad rows are an error, or are dropped.
     faults = [
         (fault, mask)
         for role, column in table.items()
@@ -537,6 +541,7 @@ def _whole_numbers(column, kind):
             f"holds {column.type} such as {bad[0].as_py()!r} where integers, or whole numbers up "
             f"to 2^{n_bits}, are expected; cast it to integers or to text"
         )
+    # Whole and exact, so nothing is lost; text ids get their digits without a point.
     numbers = values.cast(pa.int64())
     return numbers.cast(pa.large_string()) if kind == "text" else numbers
 
@@ -550,6 +555,7 @@ def _faults_of(role, column, kind, *, are_distances):
         return
     if role == "weight":
         weight = _to_numpy(column)
+        # Written such that NaN is a fault.
         yield "the weight is not finite, or negative", ~((weight >= 0) & (weight < np.inf))
         if are_distances:
             fault = "the distance is zero, and the weight of an edge is 1 / distance"
@@ -573,6 +579,7 @@ def _offsets(column):
 def _ends(source, target, kind):
     """Return the ids of both ends as a `Chunk` has them: text or None, and ends."""
     if kind != "text":
+        # uint64 ids are stored as the int64 of the same bits.
         ends = np.empty((2, len(source)), dtype=np.int64)
         ends[0].view(kind)[:] = _to_numpy(source)
         ends[1].view(kind)[:] = _to_numpy(target)

@@ -151,7 +151,7 @@ def _weight_column(others, names, weighted, weights_are):
     if names is None:
         return others[0]
     named = [column for column in others if is_weight_name(names[column])]
-    # Of columns named distance and weight, the first is the distance.
+    # A table may have both a distance and a weight: the distance is meant.
     if weights_are == "distance":
         named = [column for column in others if is_distance_name(names[column])] or named
     if named:

@@ -18,12 +18,10 @@ __all__ = ["Content", "content_of", "contents_of", "time_unit"]
 # Largest ratio of values that are taken for times without being sorted: Unix times of 1984 and 2024
 # differ by a factor of four. Halved or doubled, no test file is read differently.
 _MAX_RATIO_OF_TIMES = 4.0
-# Fraction of the values that must be of one kind; the others are missing or mistaken.
-# With 0.9, no test file is read differently; with 0.975, times are missed of which two of 62 are 0.
+# Fraction of the values that must be of one kind, and of the steps between sorted values that go
+# in one direction; the others are missing or mistaken. With 0.9, no test file is read differently;
+# with 0.975, times are missed if two of 62 are 0.
 _MIN_FRACTION_ALIKE = 0.95
-# Fraction of the steps between values that go in one direction if they are sorted.
-# With 0.8 or 0.95, no test file is read differently.
-_MIN_FRACTION_SORTED = 0.9
 _MONTH = rb"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
 _DAYS = [
     rb"\d{4}[-/.]\d\d?[-/.]\d\d?",
@@ -86,6 +84,7 @@ def content_of(fields, *, may_be_unix_times=False):
         # Only ISO dates are read as times: 01/02/2024 is a day in January or in February.
         is_iso = _are_mostly(fields, lambda field: parse_time(field.decode("latin-1")) is not None)
         return Content.TIMES if is_iso else Content.DATES
+    # A time of day without its date.
     if _are_mostly(fields, _CLOCK.fullmatch):
         return Content.DATES
     if _are_mostly(fields, is_number):
@@ -116,7 +115,8 @@ def time_unit(values):
         times = values[is_inside]
         steps = np.sign(np.diff(times))
         steps = steps[steps != 0]
-        is_sorted = steps.size > 0 and abs(steps.mean()) >= 2 * _MIN_FRACTION_SORTED - 1
+        # The mean of a fraction f of steps up and 1 - f down is 2 f - 1.
+        is_sorted = steps.size > 0 and abs(steps.mean()) >= 2 * _MIN_FRACTION_ALIKE - 1
         # A few outliers do not count.
         low, high = np.quantile(times, [0.02, 0.98])
         is_narrow = high < _MAX_RATIO_OF_TIMES * low
@@ -128,6 +128,7 @@ def time_unit(values):
 
 def _are_days(values):
     """Whether all numbers are days such as 20040417, from 1800 to 2199."""
+    # 18000101 to 21991231; other numbers may not fit into an integer.
     days = values[(values >= 18_000_101) & (values <= 21_991_231)].astype(np.int64)
     if not np.array_equal(days, values):
         return False

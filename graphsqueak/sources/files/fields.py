@@ -19,6 +19,8 @@ import functools
 import re
 from decimal import Decimal
 
+import numpy as np
+
 from graphsqueak.errors import InputError, Message, Parameter
 from graphsqueak.sources.files.numerals import LARGEST_EXACT_INTEGER
 from graphsqueak.sources.times import parse_time
@@ -37,8 +39,8 @@ __all__ = [
     "split_fields",
 ]
 
-# The inverse of a smaller number is not a finite float.
-SMALLEST_DISTANCE = 1e-307
+# The smallest normal number. The inverse of a smaller one may be infinite.
+SMALLEST_DISTANCE = float(np.finfo(np.float64).tiny)
 _CANONICAL_INTEGER = re.compile(rb"(-?[1-9][0-9]*|0)(\.0*)?")
 _INTEGER = re.compile(rb"[+-]?[0-9]+(\.0*)?")
 _DIGITS = re.compile(rb"[+-]?[0-9]+")
@@ -255,8 +257,8 @@ def _fault_of_weight(field, schema):
         return f"weight {_quoted(field)} is too large, 1e308 or more; scale the weights"
     if schema.are_distances and value < SMALLEST_DISTANCE:
         return (
-            f"distance {_quoted(field)} is zero or below {SMALLEST_DISTANCE:g}, and the weight of "
-            "an edge is 1 / distance; merge the two nodes, or give the distance that is meant"
+            f"distance {_quoted(field)} is zero or below {SMALLEST_DISTANCE:.1e}, and the weight "
+            "of an edge is 1 / distance; merge the two nodes, or give the distance that is meant"
         )
     return None
 

@@ -13,8 +13,9 @@ import numpy as np
 from graphsqueak.errors import InputError, Parameter
 from graphsqueak.sources.edge_source import BYTES_PER_NODE, Chunk, Opened
 from graphsqueak.sources.files.adjacency import SymmetryCheck, numbers_from_one
+from graphsqueak.sources.files.inflating import PIECE_BYTES
 from graphsqueak.sources.files.schema import TextSchema
-from graphsqueak.sources.files.text import SAMPLE_BYTES, scan_lines
+from graphsqueak.sources.files.text import scan_lines
 from graphsqueak.system.expansion import check_announced
 
 __all__ = ["MATRIX_MARKET", "read_matrix_market", "write_matrix_market"]
@@ -32,6 +33,7 @@ def read_matrix_market(stream, options):
         raise InputError(
             f"{stream.name} is a pattern without values; leave ", Parameter("weights_are"), " out"
         )
+    # Below the size line, the file is a text file of edges.
     schema = TextSchema(
         separator="",
         roles=("source", "target", "weight")[: 2 + header.has_values],
@@ -64,6 +66,7 @@ def write_matrix_market(file, edges, *, with_weights):
     """
     import polars as pl
 
+    # Entry (i, j) with i > j is in the lower triangle.
     number = numbers_from_one(edges)
     tail = number[edges.tail]
     head = number[edges.head]
@@ -144,8 +147,10 @@ def _weight(weight, size, is_general):
 
 def _read_header(stream):
     """Read the banner, and the size line below its comments."""
-    sample = stream.peek(SAMPLE_BYTES)
+    sample = stream.peek(PIECE_BYTES)
     offset = 0
+    # The first line. Its words are checked once the size line is found, so that a file without one
+    # is reported as truncated.
     banner = None
     for number, line in enumerate(sample.split(b"\n"), start=1):
         offset += len(line) + 1

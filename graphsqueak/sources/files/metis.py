@@ -15,15 +15,14 @@ from graphsqueak.errors import InputError, Parameter
 from graphsqueak.sources.edge_source import BYTES_PER_NODE, Chunk, Opened
 from graphsqueak.sources.files.adjacency import SymmetryCheck, numbers_from_one
 from graphsqueak.sources.files.fields import SMALLEST_DISTANCE, shorten
+from graphsqueak.sources.files.inflating import PIECE_BYTES
 from graphsqueak.sources.files.numerals import at, read_decimal, read_integer
-from graphsqueak.sources.files.text import SAMPLE_BYTES, line_blocks
+from graphsqueak.sources.files.text import line_blocks
 from graphsqueak.system.kernels import njit_cached
 from graphsqueak.system.memory import check_fits
 
 __all__ = ["read_metis", "write_metis"]
 
-# Node weights per line (ncon). METIS itself takes a few; a larger number is a damaged header.
-_MAX_NODE_WEIGHTS = 1000
 _NEWLINE = ord("\n")
 _PERCENT = ord("%")
 _BLANKS = (ord(" "), ord("\t"), ord("\r"))
@@ -111,7 +110,7 @@ class _Header(NamedTuple):
 
 
 def _read_header(stream):
-    sample = stream.peek(SAMPLE_BYTES)
+    sample = stream.peek(PIECE_BYTES)
     offset = 0
     for number, line in enumerate(sample.split(b"\n"), start=1):
         offset += len(line) + 1
@@ -131,18 +130,20 @@ def _parse_header(line, origin):
     form = fields[2].zfill(3) if len(fields) > 2 else b"000"
     if len(form) > 3 or form.strip(b"01"):
         raise InputError(f"{origin}: fmt {fields[2].decode()!r} is not three digits 0 or 1")
+    # In this order: 100 is a size, 010 are weights of nodes, 001 are weights of edges.
     has_size, has_node_weights, is_weighted = (digit == ord("1") for digit in form)
     n_constraints = int(fields[3]) if len(fields) > 3 else 1
-    if n_constraints > _MAX_NODE_WEIGHTS:
-        raise InputError(f"{origin}: {n_constraints} weights for every node cannot be meant")
     n_nodes = int(fields[0])
     check_fits(BYTES_PER_NODE * n_nodes, f"{origin}: a graph of {n_nodes} nodes")
+    # A line is read as a whole. Each weight has a digit and a blank.
+    check_fits(2 * n_constraints, f"{origin}: a line of {n_constraints} node weights")
     return n_nodes, int(fields[1]), has_size + n_constraints * has_node_weights, is_weighted
 
 
 def _chunks(stream, header, *, are_distances):
     n_nodes = header.n_nodes
     is_weighted = header.is_weighted
+    # All nodes are numbered first, so that isolated ones exist and the numbers are in order.
     yield Chunk(
         np.zeros((0, 2), np.int64),
         np.zeros(0) if is_weighted else None,
@@ -152,6 +153,7 @@ def _chunks(stream, header, *, are_distances):
     node = n_listed = 0
     line_number = header.line_number
     for text in line_blocks(stream, skip=header.n_bytes):
+        # A neighbor takes at least a digit and a blank.
         ends = np.empty((text.size // 2 + 1, 2), dtype=np.int64)
         weight = np.ones(len(ends))
         n, node, bad, n_lines = _scan(
@@ -184,6 +186,7 @@ def _chunks(stream, header, *, are_distances):
             f"{stream.name} has lines for {node} nodes, its header says {n_nodes}; the file is "
             "truncated or the header wrong"
         )
+    # Both ends list the edge.
     if n_listed != 2 * header.n_edges:
         raise InputError(
             f"{stream.name} lists {n_listed} neighbors, its header says 2 x {header.n_edges}; the "
@@ -252,6 +255,7 @@ def _scan(block, node, n_nodes, n_skipped, is_weighted, ends, weight):
             i = _skip_blanks(block, i)
             if not good or (i == field_stop and at(block, i) != _NEWLINE):
                 return n, node, line_start, n_lines
+        # An isolated node may have an empty line, but not half of its weights.
         if 0 < n_fields < n_skipped:
             return n, node, line_start, n_lines
         i += 1

@@ -87,6 +87,7 @@ class _PartFinder:
 
     def add(self, path):
         """Append the parts of a path, table or file object, or of a list of these."""
+        # Lists may be nested, and mix files and tables.
         if isinstance(path, list | tuple):
             if not path:
                 raise InputError("the list of files is empty; give at least one")
@@ -109,6 +110,7 @@ class _PartFinder:
         if is_remote(path):
             return [Part(name, remote=file) for name, file in find_remote(str(path), self._is_data)]
         local = local_path(path)
+        # An existing file comes before a glob: its name may contain brackets.
         if local.is_dir():
             files = self._files_in(local)
             problem = f"folder {path} holds no files to read"
@@ -160,6 +162,7 @@ class _PartFinder:
 def _standard_input():
     if sys.stdin is None:
         raise InputError("standard input is closed; give a file, or pipe one in")
+    # The raw file returns what has arrived, where the buffered one waits for a full buffer.
     stdin = sys.stdin.buffer
     return Part("standard input", file=getattr(stdin, "raw", stdin))
 
@@ -322,6 +325,7 @@ class ByteStream:
             piece = self._file.read(size)
         except OSError as error:
             raise InputError(f"{self.name} cannot be read: {error.strerror or error}") from None
+        # Stored bytes, so that the fraction is right for compressed files as well.
         self._n_read += len(piece)
         return piece
 

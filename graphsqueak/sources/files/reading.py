@@ -14,7 +14,8 @@ and in tables, record batches take the place of lines (`columnar.py`). `FileSour
 after the other and does the last two stages, so that all files of an input share one numbering.
 
 Each line is one edge. An edge that occurs twice, or in both directions, counts twice, and parallel
-edges add up, unless duplicates="once". Self-loops and edges of weight zero are dropped and counted.
+edges add up, unless `duplicates` is "first" or "error" (`distinct.py`). Self-loops and edges of
+weight zero are dropped and counted.
 """
 
 import warnings
@@ -27,6 +28,7 @@ from graphsqueak.errors import DistanceWeightsWarning, InputError, Parameter
 from graphsqueak.graph.duplicate_edges import DuplicateCounter
 from graphsqueak.nodes.bipartite_ids import prefix_ids, side_names
 from graphsqueak.nodes.integer_ids import IntegerIds
+from graphsqueak.nodes.numbering import ids_between
 from graphsqueak.nodes.text_ids import TextIds
 from graphsqueak.sources.distinct import DistinctEdges
 from graphsqueak.sources.edge_source import Batcher, EdgeSource, Opened
@@ -109,10 +111,11 @@ def read_edges(
         Whether sources and targets are two kinds of nodes, so that source 51 and target 51 are
         different nodes. Ids are then texts that begin with the name of their column: user:51.
         Under "auto", numbered columns that are named after two kinds (user, item) are an error.
-    duplicates : {"sum", "once"}
-        How an edge that is listed more than once, in either direction, is counted: "sum" adds the
-        weights, "once" takes the first one. "once" needs a temporary file of 24 bytes per edge, and
-        changes the order of the edges.
+    duplicates : {"sum", "first", "error"}
+        What to do with an edge that is listed more than once, in either direction: "sum" adds the
+        weights, "first" keeps the first weight, and "error" raises an error that names the edge.
+        "first" and "error" need a temporary file of 24 bytes per edge, and change the order of the
+        edges. Self-loops and edges of weight zero are dropped before.
     time : int or str, optional
         The column of times, by position from 0 or by name: numbers, or ISO dates, which are read
         as seconds since 1970 (UTC). Batches are then `TimedEdges`.
@@ -154,7 +157,7 @@ def read_edges(
         on_bad_line=check_choice("on_bad_line", on_bad_line, ("error", "skip")),
         format=check_choice("format", format, _FORMATS),
         bipartite=check_choice("bipartite", bipartite, (True, False, "auto")),
-        duplicates=check_choice("duplicates", duplicates, ("sum", "once")),
+        duplicates=check_choice("duplicates", duplicates, ("sum", "first", "error")),
         time=time,
         allowed_lateness=allowed_lateness
         if allowed_lateness == float("inf")
@@ -162,7 +165,7 @@ def read_edges(
         weights_are=weights_are,
         times_in_seconds=isinstance(allowed_lateness, Duration),
     )
-    if time is not None and (duplicates == "once" or format in ("mtx", "metis")):
+    if time is not None and (duplicates != "sum" or format in ("mtx", "metis")):
         raise InputError("times are read of text, Parquet and Arrow files, all duplicates summed")
     batch_size = check_count("batch_size", batch_size)
     parts, skipped = find_parts(path)
@@ -199,7 +202,7 @@ class FileSource(EdgeSource):
         self._duplicates = None
         # The fraction of the input behind the chunk at hand.
         self._fraction = 0.0
-        # A temporary file of the edges, for duplicates="once".
+        # A temporary file of the edges, unless duplicates="sum".
         self._distinct_edges = None
         # A query is computed again in every pass, perhaps in another order.
         is_query = any(part.is_query for part in parts)
@@ -218,6 +221,8 @@ class FileSource(EdgeSource):
         """
         schema = self.detect_schema()
         duplicates = self._duplicates
+        # Under "error", a repeated edge would have ended the pass.
+        is_checked = self.options.duplicates == "error"
         is_bipartite = self.options.bipartite is True
         more = f" and {len(self.parts) - 1:,} more" if len(self.parts) > 1 else ""
         remarks = list(schema.remarks)
@@ -238,7 +243,7 @@ class FileSource(EdgeSource):
             "bad_lines": self.n_bad_lines,
             "duplicates": self.options.duplicates,
             "repeated": None if duplicates is None else duplicates.fraction,
-            "is_exact": duplicates is not None and duplicates.is_exact,
+            "is_exact": duplicates is not None and (is_checked or duplicates.is_exact),
             "remarks": remarks,
         }
 
@@ -285,9 +290,10 @@ class FileSource(EdgeSource):
         self.options = replace(self.options, times_in_seconds=True)
 
     def _batches(self):
-        if self.options.duplicates == "once":
+        if self.options.duplicates != "sum":
             yield from self._distinct_batches()
             return
+        # Repeated edges are counted in the first pass only; later ones have the same edges.
         counter = DuplicateCounter() if self._duplicates is None else None
 
         def count_duplicates(item):
@@ -306,36 +312,65 @@ class FileSource(EdgeSource):
         self._duplicates = counter or self._duplicates
 
     def _distinct_batches(self):
-        """Yield each edge once; the first pass writes a temporary file of them."""
+        """Yield each edge once; the first pass writes a temporary file of them.
+
+        If duplicates are an error, it is raised before the first edge is yielded.
+        """
         if self._distinct_edges is None:
             edges = DistinctEdges()
             duplicates = DuplicateCounter()
             for batch in self._listed_batches():
                 duplicates.add(batch.tail, batch.head)
                 edges.write(batch)
+            if self.options.duplicates == "error":
+                self._refuse_repeated_edge(edges.find_repeat(), batch.node_ids)
             self._duplicates = duplicates
             counts = (self.n_self_loops, self.n_zero_weights, self.n_bad_lines)
             self._distinct_edges = (edges, counts, batch.n_nodes, batch.node_ids)
         else:
             self._refuse_changed_files()
+        # Dropped edges are not in the temporary file, so their numbers are those of the first pass.
         edges, counts, n_nodes, ids = self._distinct_edges
         self.n_self_loops, self.n_zero_weights, self.n_bad_lines = counts
         yield from edges.batches(self.batch_size, n_nodes, ids)
 
+    def _refuse_repeated_edge(self, ends, ids):
+        """Raise an InputError that names an edge which is listed more than once, if there is one.
+
+        Parameters
+        ----------
+        ends : tuple of int, or None
+            Node numbers of the edge.
+        ids : object
+            Ids of the nodes.
+        """
+        if ends is None:
+            return
+        source, target = (ids_between(ids, node, node + 1)[0] for node in ends)
+        raise InputError(
+            f"{self.parts[0].name}: the edge from {source} to {target} is listed more than once, "
+            "or in both directions; give ",
+            Parameter("duplicates", "sum"),
+            " to add the weights, or ",
+            Parameter("duplicates", "first"),
+            " to keep the first one",
+        )
+
     def _listed_batches(self):
         """Yield the edges as they are listed in the files: all five stages."""
+        # The kind of the ids is known with the first chunk.
         builder = None
         for chunk in self._chunks():
             if builder is None:
                 builder = self._make_builder()
             for batch in builder.add(chunk):
-                self._set_counts(builder)
+                self._set_counts(builder.batcher)
                 yield batch
         if builder is None and self._is_piece:
             builder = self._make_builder()
-        self._refuse_empty(0 if builder is None else builder.n_nodes)
-        self._set_counts(builder)
-        yield builder.rest()
+        self._refuse_empty(0 if builder is None else builder.batcher.n_nodes)
+        self._set_counts(builder.batcher)
+        yield builder.batcher.rest()
 
     def _make_builder(self):
         """Return the last two stages, with an empty numbering."""
@@ -345,9 +380,9 @@ class FileSource(EdgeSource):
         self.id_kind = builder.ids.kind
         return builder
 
-    def _set_counts(self, builder):
-        self.n_self_loops = builder.n_self_loops
-        self.n_zero_weights = builder.n_zero_weights
+    def _set_counts(self, batcher):
+        self.n_self_loops = batcher.n_self_loops
+        self.n_zero_weights = batcher.n_zero_weights
 
     def _chunks(self):
         """Yield the chunks of all files, checked: the first three stages."""
@@ -374,6 +409,7 @@ class FileSource(EdgeSource):
                         f"unlike {schema.name}; read them apart, or give ",
                         Parameter("weighted", False),
                     )
+                # Files count alike, whatever their sizes: that of a pipe or a query is unknown.
                 for chunk in opened.chunks:
                     self._fraction = (n_done + chunk.fraction_read) / len(self.parts)
                     yield check(chunk)
@@ -394,6 +430,7 @@ class FileSource(EdgeSource):
                 refuse_other_units(chunk.time, self._input_schema.name)
             if options.bipartite is not True:
                 return chunk
+            # Node 51 of column user becomes user:51.
             names = side_names(self._input_schema.columns)
             text, ends = prefix_ids(chunk.ends, chunk.text, names, kind=self._input_schema.kind)
             return chunk._replace(ends=ends, text=text, nodes=None)
@@ -434,6 +471,8 @@ class BatchBuilder:
     ----------
     ids : IntegerIds or TextIds
         The numbering so far.
+    batcher : Batcher
+        It counts nodes and dropped edges.
 
     Examples
     --------
@@ -442,44 +481,25 @@ class BatchBuilder:
     >>> builder = BatchBuilder("int64", batch_size=2)
     >>> [batch.n_edges for batch in builder.add(Chunk(np.array([[7, 8], [8, 9], [9, 7]])))]
     [2]
-    >>> builder.rest().n_edges, builder.ids[:].tolist()
+    >>> builder.batcher.rest().n_edges, builder.ids[:].tolist()
     (1, [7, 8, 9])
     """
 
     def __init__(self, kind, batch_size):
         self.ids = TextIds() if kind == "text" else IntegerIds(kind)
-        self._batcher = Batcher(batch_size, self.ids)
+        self.batcher = Batcher(batch_size, self.ids)
 
     def add(self, chunk):
         """Number the nodes of a chunk, and yield every batch that is full."""
-        batcher = self._batcher
+        # Matrix Market and METIS announce all nodes, isolated ones included.
         if chunk.nodes is not None:
             self.ids.number(chunk.nodes)
-            batcher.include_nodes(self.ids.n_nodes)
+            self.batcher.include_nodes(self.ids.n_nodes)
         if chunk.text is None:
             nodes = self.ids.number(chunk.ends)
         else:
             nodes = self.ids.number(chunk.text, chunk.ends)
-        yield from batcher.add(nodes, chunk.weight, chunk.time)
-
-    def rest(self):
-        """Return a last, smaller batch, which may be empty."""
-        return self._batcher.rest()
-
-    @property
-    def n_nodes(self):
-        """Number of nodes, of edges that were dropped as well."""
-        return self._batcher.n_nodes
-
-    @property
-    def n_self_loops(self):
-        """Number of self-loops that were dropped."""
-        return self._batcher.n_self_loops
-
-    @property
-    def n_zero_weights(self):
-        """Number of edges of weight zero that were dropped."""
-        return self._batcher.n_zero_weights
+        yield from self.batcher.add(nodes, chunk.weight, chunk.time)
 
 
 def open_part(stream, part, options, *, schema=None):
@@ -505,6 +525,7 @@ def open_part(stream, part, options, *, schema=None):
     if part.text_schema is not None:
         return read_text(stream, options, schema=part.text_schema)
     form = detect_format(stream, part, options)
+    # Footers are at the end of a file, so that it cannot be read as a stream.
     if form in ("parquet", "arrow"):
         place = part.path or part.remote
         if place is None or not part.is_rereadable or stream.is_compressed:

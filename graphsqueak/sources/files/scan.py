@@ -115,6 +115,7 @@ def scan_block(block, schema, *, skip_bad):
         is_canonical=schema.canonical,
         skip_bad=skip_bad,
     )
+    # Upper bounds, since the number of lines is unknown; untouched pages take no memory.
     max_edges = block.size // len("1 2\n") + 1
     max_weights = max_edges if "weight" in schema.roles else 0
     max_times = max_edges if "time" in schema.roles else 0
@@ -125,6 +126,7 @@ def scan_block(block, schema, *, skip_bad):
         time=np.empty((max_times, 2), dtype=np.int64),
     )
     n, n_lines, n_bad, bad_line, bad_start, n_long = _scan(block, schema, rules, columns)
+    # Weights that need more than one rounding are converted by Arrow, correctly rounded.
     if n_long:
         edge, start, stop = columns.long_weights[:n_long].T
         numbers = tokens_at(block, start, stop).cast("float64")
@@ -191,6 +193,7 @@ def _scan_lines(block, i, n, are_pairs, rules, columns):
     bad_line = bad_start = -1
     last = rules.roles.size - 1
     while i < block.size:
+        # Most lines are plain. The loop below reads one other line, and then tries again.
         if are_pairs:
             n_before = n
             plain_separator = _SPACE if separator == 0 else separator
@@ -244,6 +247,7 @@ def _scan_lines(block, i, n, are_pairs, rules, columns):
                 i += 1
             field_stop = i
             i = _skip_blanks(block, i, separator)
+            # After the field: the line end, blanks, or the separator.
             if column == last:
                 i += _is_return_newline(block, i)
                 good = good and at(block, i) == _NEWLINE
@@ -255,6 +259,7 @@ def _scan_lines(block, i, n, are_pairs, rules, columns):
             if not good:
                 break
         if not good:
+            # The next line overwrites the fields of this one.
             n_bad += 1
             if bad_line < 0:
                 bad_line = n_lines - 1

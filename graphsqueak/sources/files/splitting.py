@@ -25,10 +25,10 @@ __all__ = ["split", "unread"]
 # Pieces of an input from 128 MiB to 4 GiB: enough for the cores of one machine. Not
 # measured: with half as many, some of 16 cores are idle; with twice as many, more is merged.
 _N_PARTS = 16
-# Smallest and largest piece. A smaller one costs more to start than to read; a larger one takes
-# long to repeat if a worker fails. Not measured: they only change the number of pieces.
-_MIN_PIECE_BYTES = 1 << 23
-_MAX_PIECE_BYTES = 1 << 28
+# Bytes of the smallest and of the largest piece. A smaller one costs more to start than to read; a
+# larger one takes long to repeat if a worker fails. Not measured: they only change the number of
+# pieces.
+_PIECE_LIMITS = (1 << 23, 1 << 28)
 
 
 def split(
@@ -52,6 +52,7 @@ def split(
     if isinstance(source, EdgeList):
         n_bytes = source.tail.nbytes + source.head.nbytes + source.weight.nbytes
         n_parts = n_parts or _default_n_parts(n_bytes)
+        # The parts are views of the arrays.
         cuts = np.linspace(0, source.n_edges, n_parts + 1).astype(np.int64).tolist()
         return [source.part(*cut) for cut in pairwise(cuts)]
     if not isinstance(source, FileSource) or not source.is_rereadable:
@@ -61,12 +62,12 @@ def split(
         )
     if not source.is_materialized:
         raise InputError(
-            "an entity-attribute table is held by attribute and cannot be cut into parts; its "
+            "an entity-attribute table is grouped by attribute and cannot be cut into parts; its "
             "sampled edges are few: omit workers, scheduler and tree"
         )
-    if source.options.duplicates == "once":
+    if source.options.duplicates != "sum":
         raise InputError(
-            Parameter("duplicates", "once"),
+            Parameter("duplicates", source.options.duplicates),
             " needs the input in one piece; leave workers, scheduler and tree away",
         )
     if not all(part.path or part.remote for part in source.parts):
@@ -74,6 +75,7 @@ def split(
             "a table cannot be cut into parts; write it to files first, or hold its edges: "
             "read_edges(...).to_edge_list()"
         )
+    # Pieces of one size: large files are cut, and small ones joined to groups.
     schema = source.detect_schema()
     sizes = [part.n_bytes() for part in source.parts]
     piece_size = max(sum(sizes) / (n_parts or _default_n_parts(sum(sizes))), 1)
@@ -85,6 +87,7 @@ def split(
             # Workers may have another working directory.
             part = replace(part, path=part.path.resolve())
         pieces = _cut(part, round(n_bytes / piece_size), source.options, schema)
+        # A file that was cut shares no piece with others.
         if len(pieces) > 1:
             groups += [[piece] for piece in pieces]
             n_free = 0.0
@@ -117,7 +120,10 @@ def unread(piece: EdgeList | EdgeSource) -> EdgeList | EdgeSource:
 
 
 def _default_n_parts(n_bytes):
-    return max(min(_N_PARTS, n_bytes // _MIN_PIECE_BYTES), -(-n_bytes // _MAX_PIECE_BYTES), 1)
+    smallest, largest = _PIECE_LIMITS
+    at_most = n_bytes // smallest
+    at_least = max(-(-n_bytes // largest), 1)
+    return max(min(_N_PARTS, at_most), at_least)
 
 
 def _cut(part, n_pieces, options, schema):

@@ -94,7 +94,7 @@ def _suggest_ends(names, contents):
     ]
     if len(possible) == 2:
         return tuple(possible)
-    # Of several columns, names such as from_city and to_city show the ends.
+    # If there are more, names such as from_city and to_city show the ends.
     return find_counterparts(names, among=possible, is_header=True) if names else None
 
 

@@ -19,13 +19,13 @@ from graphsqueak.sources.edge_source import Chunk, Opened
 from graphsqueak.sources.files.column_names import is_index_name
 from graphsqueak.sources.files.fields import SMALLEST_DISTANCE, find_fault, is_utf8
 from graphsqueak.sources.files.foreign import refuse_binary, refuse_foreign
+from graphsqueak.sources.files.inflating import PIECE_BYTES
 from graphsqueak.sources.files.scan import Scan, scan_block, tokens_at
 from graphsqueak.sources.files.schema import TextSchema, detect_schema
 from graphsqueak.sources.times import are_dates, parse_times
 from graphsqueak.system.kernels import prefetch_map
 
 __all__ = [
-    "SAMPLE_BYTES",
     "ReadOptions",
     "ScannedBlock",
     "ambiguous_count_error",
@@ -35,9 +35,6 @@ __all__ = [
     "scan_lines",
 ]
 
-# Bytes in which the schema of a file, or the header of its format, is searched. Halved, no test
-# file is read differently; doubled, one with ids 1 and 1.0 is.
-SAMPLE_BYTES = 1 << 20
 # Bytes of the longest line, and of the comments before the first line of data, that are kept in
 # memory. Binary files without zero bytes are refused here. Halved or doubled, so is that memory.
 _MAX_LINE_BYTES = 1 << 26
@@ -47,7 +44,8 @@ _MAX_LINE_BYTES = 1 << 26
 class ReadOptions:
     """Options of the user about a file; "auto" is detected.
 
-    `block_bytes` of text, or `block_rows` of a Parquet or Arrow file, are decoded at a time.
+    `block_bytes` of a text file, or `block_rows` of a Parquet or Arrow file, are decoded at a time;
+    fewer rows if their texts have more than `block_text_bytes` together.
     """
 
     delimiter: str
@@ -66,6 +64,9 @@ class ReadOptions:
     times_in_seconds: bool = False
     block_bytes: int = 1 << 21
     block_rows: int = 1 << 17
+    # A few blocks are in memory at a time. Halved or doubled, a Parquet file with ids of 2 kB takes
+    # 27 % less or 17 % more memory, and the same time.
+    block_text_bytes: int = 1 << 26
 
 
 class ScannedBlock(NamedTuple):
@@ -141,7 +142,8 @@ def read_text(stream, options, *, kind=None, schema=None, names_before=()):
 
 def detect_text_schema(stream, options, kind=None, names_before=()):
     """Return the `TextSchema` of a stream at its beginning; None if it has no line of data."""
-    size = SAMPLE_BYTES
+    # The first piece of the file is enough, unless it is all comments.
+    size = PIECE_BYTES
     while True:
         sample = stream.peek(size)
         refuse_binary(sample, stream.name)
@@ -152,7 +154,6 @@ def detect_text_schema(stream, options, kind=None, names_before=()):
         )
         if schema is not None or is_whole or size >= _MAX_LINE_BYTES:
             return schema
-        # The sample is all comments.
         size *= 4
 
 

@@ -180,7 +180,7 @@ class NeighborSource(EdgeSource):
         self._sigma = sigma
 
     def __getstate__(self):
-        # The lists are in an open file: a copy searches its neighbors again.
+        # The lists are in an open file, which cannot be copied: a copy searches again.
         return self.__dict__ | {"_lists": None}
 
     def __repr__(self):
@@ -276,6 +276,7 @@ class NeighborLists:
         """
         for start, stop in self._blocks():
             neighbor, squared = self._read(start, stop)
+            # Each entry makes at most one pair.
             nodes = np.empty((neighbor.size, 2), dtype=np.int32)
             kept = np.empty(neighbor.size)
             n_kept = _join(
@@ -314,6 +315,7 @@ class ApproximateLists:
         head = neighbor.ravel().astype(np.int64)
         # -1 fills up lists that are too short.
         is_pair = (head >= 0) & (head != tail)
+        # One number per pair, the same for (i, j) and (j, i).
         key = (np.minimum(tail, head) * n + np.maximum(tail, head))[is_pair]
         key, first, self._n_lists = np.unique(key, return_index=True, return_counts=True)
         self._nodes = np.column_stack(np.divmod(key, n))
@@ -347,6 +349,7 @@ def _join(neighbor, squared, start, last_squared, last, mutual, nodes, kept):
         for c in range(neighbor.shape[1]):
             j = neighbor[row, c]
             d = squared[row, c]
+            # Whether i is in the list of j: see the module docstring.
             is_mutual = d < last_squared[j] or (d == last_squared[j] and i <= last[j])
             if (i < j and is_mutual) or (not is_mutual and not mutual):
                 nodes[n_kept, 0] = i

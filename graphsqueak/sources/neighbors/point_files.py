@@ -46,6 +46,7 @@ def read_points(path):
 
 def _from_numpy(path):
     try:
+        # The sizes in a zip file are known before it is decompressed.
         if zipfile.is_zipfile(path):
             with zipfile.ZipFile(path) as members:
                 n_announced = sum(member.file_size for member in members.infolist())
@@ -102,6 +103,7 @@ def _from_table(path, suffix):
         raise
     except (pl.exceptions.PolarsError, pa.ArrowException, OSError, ValueError) as error:
         raise _unreadable(path, error) from None
+    # Names as they are, by their spelling in lower case.
     names = {name.strip().lower(): name for name in table.columns}
     id_name = next((names[name] for name in _ID_NAMES if name in names), None)
     skipped = {id_name, *(names.get(name) for name in _LABEL_NAMES)}
@@ -133,6 +135,7 @@ def _read_text(path, suffix):
     import polars as pl
 
     separator = "\t" if suffix == ".tsv" else ","
+    # Bytes if the file is compressed or a pipe, else its path.
     source = text_source(path)
     if isinstance(source, bytes):
         first = source.partition(b"\n")[0].decode("utf-8", "replace")

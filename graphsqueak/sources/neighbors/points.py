@@ -15,9 +15,6 @@ from graphsqueak.errors import InputError
 
 __all__ = ["DensePoints", "SparsePoints", "prepare_points"]
 
-# Sums of squared differences of smaller coordinates are finite in double precision.
-MAX_COORDINATE = 1e140
-
 
 class DensePoints(NamedTuple):
     """Dense points.
@@ -41,6 +38,7 @@ class DensePoints(NamedTuple):
 
     def squared_norms(self):
         norms = np.einsum("ij,ij->i", self.rows, self.rows)
+        # As in SparsePoints: the cosine with a row of zeros is 0.
         norms[self.zero_rows] = 1.0
         return norms
 
@@ -94,7 +92,7 @@ def _dense_rows(points):
             "scipy sparse matrix with one row per point"
         ) from None
     _check_shape(rows.shape)
-    _check_range(rows.ravel(), lambda index: index // rows.shape[1])
+    _check_range(rows.ravel(), rows.shape[1], lambda index: index // rows.shape[1])
     return rows
 
 
@@ -104,14 +102,20 @@ def _prepare_sparse(points, metric):
     # Also sorts the indices: the products of all pairs are then summed in one order.
     matrix.sum_duplicates()
     matrix = _drop_empty_columns(matrix)
-    _check_range(matrix.data, lambda index: np.searchsorted(matrix.indptr, index, "right") - 1)
+    _check_range(
+        matrix.data,
+        matrix.shape[1],
+        lambda index: np.searchsorted(matrix.indptr, index, "right") - 1,
+    )
     if metric == "cosine":
+        # First by the largest entry, as for dense points.
         for norm in (np.inf, 2):
             scale = _one_if_zero(scipy.sparse.linalg.norm(matrix, norm, axis=1))
             matrix.data /= np.repeat(scale, np.diff(matrix.indptr))
     matrix.eliminate_zeros()
     norms = _squared_norms(matrix)
     if metric == "cosine":
+        # d^2 = 1 + 1 - 2 * 0 for a row of zeros: its cosine with any row is 0.
         norms[norms == 0] = 1.0
     columns = matrix.tocsc()
     return SparsePoints(
@@ -153,9 +157,12 @@ def _check_shape(shape):
         )
 
 
-def _check_range(values, row_of):
+def _check_range(values, n_columns, row_of):
+    """Raise an InputError about coordinates whose squared distances may be infinite."""
+    # d^2 is at most the number of columns times the square of twice the largest coordinate.
+    limit = np.sqrt(np.finfo(np.float64).max / n_columns) / 2
     # NaN is out of range too.
-    is_valid = np.abs(values) < MAX_COORDINATE
+    is_valid = np.abs(values) < limit
     if not is_valid.all():
         first = int(np.argmin(is_valid))
         raise InputError(

@@ -126,13 +126,16 @@ def neighbor_graph(points, *, n_neighbors, metric):
     n_points = points.shape[0]
     n_neighbors = max(min(n_neighbors, n_points - 1), 1)
     search = NearestNeighbors(n_neighbors=n_neighbors, metric=metric).fit(points)
+    # A single point has no neighbors, and any sharpness will do.
     if n_points == 1:
         graph = EdgeList.from_validated([], [], [], n_nodes=1)
         return graph, NeighborIndex(points, search, sharpness=1.0)
+    # c = log(20) / (1 - (d_nearest / d_last)^2) at the median point
     distance, neighbor = search.kneighbors()
     nearest = _relative_to_last(distance)[:, 0]
     contrast = max(1 - np.median(nearest**2), MIN_DISTANCE_CONTRAST)
     index = NeighborIndex(points, search, sharpness=np.log(NEAREST_TO_LAST_WEIGHT) / contrast)
+    # The average over both directions, each pair once.
     directed = index.weigh(distance, neighbor)
     symmetric = scipy.sparse.triu((directed + directed.T) / 2, format="coo")
     graph = EdgeList(
@@ -186,5 +189,6 @@ def _cosines(nodes, squared, norms):
         a = norms[nodes[pair, 0]]
         b = norms[nodes[pair, 1]]
         if a > 0 and b > 0:
+            # d^2 = a + b - 2 x.y, and rounding may exceed 1.
             cosine[pair] = min(max(0.5 * (a + b - squared[pair]) / np.sqrt(a * b), 0.0), 1.0)
     return cosine

@@ -41,13 +41,8 @@ from graphsqueak.system.kernels import inline_njit, njit_cached, parallel_njit, 
 __all__ = ["Cliques"]
 
 # Partial sums of a product: fixed, so that the result does not depend on the number of threads. At
-# most this many threads work at once, and each partial sum takes memory for COLUMNS_PER_BLOCK
-# columns.
+# most this many threads work at once, and each partial sum takes memory for a block of columns.
 N_PARTIAL_SUMS = 4
-
-# Columns that are multiplied in one pass over the members: bounds the memory of the partial sums to
-# 4 x 8 numbers per entity. The result does not depend on it.
-COLUMNS_PER_BLOCK = 8
 
 
 class _Groups(NamedTuple):
@@ -106,6 +101,7 @@ class Cliques:
         It is one over the mean weight of the members, divided by d - 1 ("size"), multiplied by
         log(n / d) ("idf"), or neither ("none").
         """
+        # An attribute without members, or with weights that are all zero, has no edges.
         sizes = np.maximum(self.sizes, 1)
         sums = _weight_sums(self.starts, self.weight)
         self.scale = np.where(self.sizes > 1, sizes / np.where(sums > 0, sums, 1.0), 0.0)
@@ -143,7 +139,7 @@ class Cliques:
         """
         sums = _weight_sums(self.starts, self.weight)
         fraction = _degree_fractions(self._groups(), sums, self.n_entities)
-        # So many cycles have all edges.
+        # These cycles have as many edges as the clique.
         max_cycles = np.maximum(self.sizes // 2, 1)
 
         def sample(k):
@@ -154,9 +150,10 @@ class Cliques:
             # Unrounded too: the first cycles of small attributes do not help the others.
             return min(self.n_sampled().sum(), unrounded @ self.sizes)
 
-        # Bisection for k, to 0.1 % of its upper bound.
+        # Bisection for k: ten halvings, to 0.1 % of its upper bound.
         low = 0.0
         high = max(2 * n_edges / max(self.n_entities, 1), 1.0)
+        # If nothing is sampled, all edges are listed, and a larger k adds none.
         while sample(high) < n_edges and self.n_cycles.any():
             low = high
             high *= 2
@@ -166,10 +163,12 @@ class Cliques:
                 low = middle
             else:
                 high = middle
+        # At least `n_edges`, hence the upper end.
         sample(high)
 
     def n_sampled(self):
         """Return the number of edges that `edges` yields of every clique."""
+        # Sizes are cut so that the product fits into 64 bits; larger cliques are always sampled.
         n_all = self.sizes * (np.minimum(self.sizes, 2**31) - 1) // 2
         n_sampled = np.where(self.n_cycles > 0, self.sizes * self.n_cycles, n_all)
         return np.where(self.scale > 0, n_sampled, 0)
@@ -180,6 +179,7 @@ class Cliques:
         A block has at most `block_size` edges, or a single cycle or clique if that has more.
         """
         n_sampled = self.n_sampled()
+        # A piece is one cycle, or all edges of a clique that is listed.
         n_per_piece = n_sampled // np.maximum(self.n_cycles, 1)
         n_left = int(n_sampled.sum())
         largest_piece = int(n_per_piece.max(initial=0))
@@ -195,13 +195,18 @@ class Cliques:
             n_left -= n_filled
             yield ends[:n_filled], weight[:n_filled]
 
-    def multiply(self, X):
-        """Return L X, L the Laplacian of all cliques, for X of shape (n_entities, K)."""
+    def multiply(self, X, *, columns_per_block=8):
+        """Return L X, L the Laplacian of all cliques, for X of shape (n_entities, K).
+
+        A pass over the members multiplies `columns_per_block` columns. It bounds the memory of the
+        partial sums to 4 x 8 numbers per entity; the result does not depend on it.
+        """
+        # Parts of about the same number of members, each of whole attributes.
         bounds = np.linspace(0, self.members.size, N_PARTIAL_SUMS + 1)
         attribute_bounds = np.searchsorted(self.starts, bounds)
         product = np.empty(X.shape)
-        for begin in range(0, X.shape[1], COLUMNS_PER_BLOCK):
-            columns = slice(begin, begin + COLUMNS_PER_BLOCK)
+        for begin in range(0, X.shape[1], columns_per_block):
+            columns = slice(begin, begin + columns_per_block)
             block = np.ascontiguousarray(X[:, columns], dtype=np.float64)
             partial = np.zeros((N_PARTIAL_SUMS, *block.shape))
             work = self.members.size * block.shape[1]
@@ -214,6 +219,7 @@ class Cliques:
 
         `block_size` members are joined at a time, to bound the memory.
         """
+        # Joining all members to the first one gives the components of the clique.
         parent = make_sets(self.n_entities)
         for begin in range(0, self.members.size, block_size):
             position = np.arange(begin, min(begin + block_size, self.members.size))
@@ -246,12 +252,15 @@ def _weight_sums(starts, weight):
 def _degree_fractions(groups, sums, n_entities):
     """Return the mean fraction of the degrees of its entities that every attribute contributes."""
     starts, members, weight, scale, _ = groups
+    # D_i = sum_a c_a w_i (s_a - w_i)
     degree = np.zeros(n_entities)
     for a in range(sums.size):
         for k in range(starts[a], starts[a + 1]):
             w = _weight_at(weight, k)
             degree[members[k]] += scale[a] * w * (sums[a] - w)
 
+    # c_a (d - 1) (sum_i w_i^2 / s^2) sum_i w_i^2 / D_i, which is c_a (d - 1) mean(1 / D_i) if all w
+    # are 1
     fraction = np.zeros(sums.size)
     for a in range(sums.size):
         if scale[a] == 0:
@@ -269,7 +278,7 @@ def _degree_fractions(groups, sums, n_entities):
 
 @njit_cached
 def _fill_block(groups, attribute, cycle, n_per_piece, seed, ends, out):
-    """Write whole cycles and cliques, from this one on, until the next one does not fit.
+    """Write whole cycles and cliques, beginning with this one, until the next does not fit.
 
     Returns the attribute and cycle of the next one, and the number of edges.
     """
@@ -282,6 +291,7 @@ def _fill_block(groups, attribute, cycle, n_per_piece, seed, ends, out):
         c = scale[attribute]
         if n_filled + n_per_piece[attribute] > out.size:
             break
+        # All edges of a small clique.
         if c > 0 and n_cycles[attribute] == 0:
             for i in range(begin, begin + size):
                 for j in range(begin, i):
@@ -290,17 +300,21 @@ def _fill_block(groups, attribute, cycle, n_per_piece, seed, ends, out):
                     out[n_filled] = c * (_weight_at(weight, i) * _weight_at(weight, j))
                     n_filled += 1
         elif c > 0:
+            # A pair is on a cycle with probability 2 / (d - 1).
             c *= (size - 1) / (2 * n_cycles[attribute])
             if order.size < size:
                 order = np.empty(max(size, 2 * order.size), dtype=np.int32)
+            # Keyed by attribute and cycle, so that the edges do not depend on the blocks.
             clique_seed = random_bits(seed, np.uint64(attribute), CYCLE_WORD)
             cycle_seed = random_bits(clique_seed, np.uint64(cycle), CYCLE_WORD)
             # The "inside-out" form of the Fisher-Yates shuffle.
             for i in range(size):
                 bits = random_bits(cycle_seed, np.uint64(i), CYCLE_WORD)
+                # A number below i + 1, by multiplication of the upper 32 bits instead of division.
                 j = np.int64(((bits >> np.uint64(32)) * np.uint64(i + 1)) >> np.uint64(32))
                 order[i] = order[j]
                 order[j] = i
+            # The cycle is closed: it begins at its last node.
             i = begin + order[size - 1]
             for k in range(size):
                 j = begin + order[k]

@@ -57,16 +57,19 @@ class EntityAttributeTable:
 
     def group_by_attribute(self, n_entities, n_attributes):
         """Return the `Cliques`; repeated rows count once, or with the sum of their weights."""
+        # Counting sort. First pass: the number of rows per attribute.
         sizes = np.zeros(n_attributes, dtype=np.int64)
         for attribute in self._attribute.blocks():
             sizes += np.bincount(attribute, minlength=n_attributes)
         starts = np.concatenate([[0], np.cumsum(sizes)])
 
+        # Second pass: every row to the next free place of its attribute.
         cursor = starts[:-1].copy()
         members = self._entity.allocate_all()
         weight = self._weight.allocate_all()
         weight_blocks = self._weight.blocks()
         for entity, attribute in zip(self._entity.blocks(), self._attribute.blocks(), strict=True):
+            # A table without weights has no blocks of them.
             weight_block = next(weight_blocks, np.zeros(0))
             _scatter(entity, attribute, weight_block, cursor, members, weight)
         n_distinct = _merge_repeats(starts, members, weight, np.full(n_entities, -1))
@@ -91,6 +94,7 @@ class _Column:
         if self._file is None:
             self._file = tempfile.TemporaryFile()  # noqa: SIM115 - closed with this object
             weakref.finalize(self, self._file.close)
+            # The table has become too large for memory: its first blocks go to the file as well.
             for block in self._blocks:
                 block.tofile(self._file)
             self._blocks = []
@@ -109,6 +113,7 @@ class _Column:
         n_values = sum(self._sizes)
         if self._file is None:
             return np.empty(n_values, dtype=self._dtype)
+        # The mapping keeps the deleted file alive.
         with tempfile.TemporaryFile() as file:
             return np.memmap(file, dtype=self._dtype, mode="w+", shape=(n_values,))
 

@@ -14,6 +14,7 @@ edges, so that ten million rows may project to ten billion edges. They are never
 
 import copy
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -34,10 +35,6 @@ __all__ = ["ProjectionSource", "read_projection"]
 # kinds of tables, at 8 and 20 edges per entity kept, many times more edges change the error by at
 # most 1.5 %.
 SAMPLED_PER_KEPT_EDGE = 1.5
-
-# Sampled edges per entity if the stream is read for something else than a sparsifier of known size:
-# what a sparsifier of 16 edges per entity reads.
-DEFAULT_EDGES_PER_ENTITY = 24
 
 
 def read_projection(
@@ -123,16 +120,29 @@ def read_projection(
     if clique_degree != "auto":
         check_count("clique_degree", clique_degree, least=2)
     parts, skipped = find_parts(path)
-    return ProjectionSource(
-        parts,
-        options,
+    projection = ProjectionOptions(
         normalize=check_choice("normalize", normalize, ("size", "none", "idf")),
         max_group_size=max_group_size,
         clique_degree=clique_degree,
-        batch_size=check_count("batch_size", batch_size),
-        skipped=skipped,
         seed=int(np.random.default_rng(random_state).integers(2**63)),
     )
+    batch_size = check_count("batch_size", batch_size)
+    return ProjectionSource(parts, options, projection, batch_size=batch_size, skipped=skipped)
+
+
+@dataclass(frozen=True)
+class ProjectionOptions:
+    """How a table is projected; see `read_projection`.
+
+    `edges_per_entity` is the number of sampled edges if the stream is not read by a sparsifier of
+    known size. The default is what a sparsifier of 16 edges per entity reads.
+    """
+
+    normalize: str
+    max_group_size: int | None
+    clique_degree: int | str
+    seed: int
+    edges_per_entity: float = 24.0
 
 
 class ProjectionSource(FileSource):
@@ -159,21 +169,15 @@ class ProjectionSource(FileSource):
         self,
         parts: list[Part],
         options: ReadOptions,
+        projection: ProjectionOptions,
         *,
-        normalize: str,
-        max_group_size: int | None,
-        clique_degree: int | str,
         batch_size: int,
         skipped: Sequence[str],
-        seed: int,
     ) -> None:
         super().__init__(parts, options, batch_size=batch_size, skipped=skipped)
         # Even a pipe, since the table is stored.
         self.is_rereadable = True
-        self._normalize = normalize
-        self._max_group_size = max_group_size
-        self._clique_degree = clique_degree
-        self._seed = seed
+        self._projection = projection
         self._table = EntityAttributeTable()
         # The numbering of the attributes, while the table is read.
         self._attribute_ids: Any = None
@@ -197,15 +201,16 @@ class ProjectionSource(FileSource):
     @property
     def n_duplicates(self) -> int:
         """Number of rows that repeat another one."""
+        # Counting the pairs reads the table, and so the rows.
         n_pairs = self.n_pairs
         return self._n_rows - n_pairs
 
     @property
     def n_skipped_attributes(self) -> int:
         """Number of attributes of more than `max_group_size` entities."""
-        if self._max_group_size is None:
+        if self._projection.max_group_size is None:
             return 0
-        return int(np.count_nonzero(self._read_cliques().sizes > self._max_group_size))
+        return int(np.count_nonzero(self._read_cliques().sizes > self._projection.max_group_size))
 
     @property
     def n_projected_edges(self) -> int:
@@ -233,7 +238,7 @@ class ProjectionSource(FileSource):
         if self.n_skipped_attributes:
             remarks.append(
                 f"{self.n_skipped_attributes:,} attributes of more than "
-                f"{self._max_group_size:,} entities skipped"
+                f"{self._projection.max_group_size:,} entities skipped"
             )
         return schema | {"remarks": [*remarks, *schema["remarks"]]}
 
@@ -241,6 +246,7 @@ class ProjectionSource(FileSource):
         """Return the sizes of the table and of its projection, by name."""
         cliques = self._read_cliques()
         n_zero_weights, n_bad_lines = self._n_dropped
+        # By the smallest node of each component; 0 for all other nodes.
         component_sizes = np.bincount(cliques.components(), minlength=1)
         return {
             "entities": self.n_nodes,
@@ -271,8 +277,9 @@ class ProjectionSource(FileSource):
         ProjectionSource
             This source, if its `clique_degree` is set.
         """
-        if self._clique_degree != "auto":
+        if self._projection.clique_degree != "auto":
             return self
+        # Shallow copies: the table is shared, the numbers of cycles are not.
         cliques = copy.copy(self._read_cliques())
         cliques.sample_to_size(SAMPLED_PER_KEPT_EDGE * budget(cliques.n_entities, 0))
         resampled = copy.copy(self)
@@ -298,7 +305,7 @@ class ProjectionSource(FileSource):
         batcher = Batcher(self.batch_size, self._ids, n_nodes=cliques.n_entities)
         n_edges = int(cliques.n_sampled().sum())
         n_done = 0
-        for ends, weight in cliques.edges(self._seed):
+        for ends, weight in cliques.edges(self._projection.seed):
             yield from batcher.add(ends, weight)
             n_done += weight.size
             self.fraction_read = n_done / n_edges
@@ -318,17 +325,18 @@ class ProjectionSource(FileSource):
         # Free what only reading needs.
         self._table = None
         self._attribute_ids = None
-        self._cliques.set_scale(self._normalize, self._max_group_size)
-        if self._clique_degree == "auto":
-            self._cliques.sample_to_size(DEFAULT_EDGES_PER_ENTITY * self.n_nodes)
+        self._cliques.set_scale(self._projection.normalize, self._projection.max_group_size)
+        if self._projection.clique_degree == "auto":
+            self._cliques.sample_to_size(self._projection.edges_per_entity * self.n_nodes)
         else:
             # A cycle adds two edges per entity.
-            self._cliques.sample_at_degree(2 * ((self._clique_degree + 1) // 2))
+            self._cliques.sample_at_degree(2 * ((self._projection.clique_degree + 1) // 2))
         self._ids, self.id_kind = _restore_integers(self._ids, self.options.ids)
         return self._cliques
 
     def _store(self, chunk):
         """Store the rows of a chunk in the table."""
+        # Entities and attributes are numbered apart: entity 51 is not attribute 51.
         if self._attribute_ids is None:
             kind = self._input_schema.kind
             self._ids = TextIds() if kind == "text" else IntegerIds(kind)
@@ -336,6 +344,7 @@ class ProjectionSource(FileSource):
         ends = chunk.ends
         weight = chunk.weight
         if weight is not None:
+            # Like edges of weight zero. Their entities are numbered only if they have other rows.
             is_positive = weight > 0
             self.n_zero_weights += int(np.count_nonzero(~is_positive))
             ends = ends[is_positive]

@@ -174,6 +174,7 @@ def grid(n_rows: int, n_columns: int, *, batch_size: int = 1_000_000) -> Synthet
     """
     check_count("n_rows", n_rows)
     check_count("n_columns", n_columns)
+    # Edges along the rows; the others are along the columns.
     n_across = n_rows * (n_columns - 1)
     ends = partial(_grid_ends, n_across, n_columns)
     n_nodes = n_rows * n_columns
@@ -203,6 +204,7 @@ def barbell(
     """
     check_count("clique_size", clique_size, least=2)
     check_count("bridge_length", bridge_length)
+    # First the edges of both cliques, then those of the path between their last and first nodes.
     clique = clique_size * (clique_size - 1) // 2
     ends = partial(_barbell_ends, clique_size, bridge_length)
     return SyntheticSource(
@@ -220,6 +222,7 @@ def hypercube(dimension: int, *, batch_size: int = 1_000_000) -> SyntheticSource
         Edges per batch; only the last one may be smaller.
     """
     check_count("dimension", dimension, least=0)
+    # Each digit has an edge per number of the other digits.
     half = 2**dimension // 2
     ends = partial(_hypercube_ends, half)
     return SyntheticSource(2**dimension, dimension * half, ends, batch_size=batch_size)
@@ -268,6 +271,7 @@ def _barbell_ends(clique_size, bridge_length, start, stop):
 
 
 def _hypercube_ends(half, start, stop):
+    # Insert a zero at the digit: bits above it are shifted by one, bits below it stay.
     digit, rest = np.divmod(np.arange(start, stop), half)
     bit = np.left_shift(1, digit)
     tail = (rest // bit) * (2 * bit) + rest % bit

@@ -68,7 +68,7 @@ def block_model(
     n_nodes, n_edges : int
         Numbers of nodes and of edges.
     n_blocks : int
-        Number of blocks, of which n_nodes is a multiple.
+        Number of blocks; n_nodes must be a multiple of it.
     within : float
         Probability that an edge stays in its block.
     random_state : int, optional
@@ -111,6 +111,7 @@ def chung_lu(
     """
     check_count("n_nodes", n_nodes, least=2)
     check_real("exponent", exponent, above=2.0)
+    # Nodes are drawn by inversion of the cumulative distribution.
     cumulative = np.cumsum(np.arange(1, n_nodes + 1) ** (-1 / (exponent - 1)))
     cumulative /= cumulative[-1]
     draw = partial(_draw_heavy_tailed, cumulative)
@@ -210,6 +211,7 @@ class _NeighborSource(EdgeSource):
             block = self.points[start : start + points_per_batch]
             distance, head = self._tree.query(block, k=self._n_neighbors + 1, workers=-1)
             tail = np.arange(start, start + len(block))[:, None]
+            # A mutual edge is in both lists, and listed by its lower end.
             is_mutual = distance <= self._last_distance[head]
             is_listed = (head != tail) & ((tail < head) | ~is_mutual)
             weight = np.exp(-0.5 * (distance[is_listed] / bandwidth) ** 2)
@@ -220,6 +222,7 @@ class _NeighborSource(EdgeSource):
 
 def _draw_pairs(n_nodes, rng, size):
     tail = rng.integers(n_nodes, size=size)
+    # A shift by 1, ..., n - 1 gives a uniform other node.
     return tail, (tail + rng.integers(1, n_nodes, size=size)) % n_nodes
 
 
@@ -255,6 +258,7 @@ def _concatenated_ends(first, second, start, stop):
 
 def _random_source(n_nodes, n_edges, draw, random_state, batch_size):
     check_count("n_edges", n_edges, least=0)
+    # The entropy of a random seed is kept, so that all passes draw the same edges.
     root = np.random.SeedSequence(random_state)
     ends = partial(_draw_blocks, draw, root.entropy)
     return SyntheticSource(n_nodes, n_edges, ends, batch_size=batch_size)
@@ -265,6 +269,7 @@ def _draw_blocks(draw, entropy, start, stop):
     tails = [np.zeros(0, np.int64)]
     heads = [np.zeros(0, np.int64)]
     for block in range(start // EDGES_PER_BLOCK, -(-stop // EDGES_PER_BLOCK)):
+        # The whole block is drawn, so that its edges do not depend on start and stop.
         key = np.random.SeedSequence(entropy, spawn_key=(block,))
         tail, head = draw(np.random.default_rng(key), EDGES_PER_BLOCK)
         first = block * EDGES_PER_BLOCK

@@ -208,7 +208,7 @@ def test_sparse_points_may_not_announce_too_many_rows(tmp_path, form):
 def test_labels_of_lists_are_refused(tmp_path):
     table = pa.table({"node": [[1], [2]], "label": ["a", "b"]})
     pq.write_table(table, tmp_path / "labels.parquet")
-    with pytest.raises(InputError, match=r"the column node holds List\(Int64\), not texts"):
+    with pytest.raises(InputError, match=r"column node has type List\(Int64\), not text"):
         read_labels(tmp_path / "labels.parquet")
 
 

@@ -100,7 +100,7 @@ def test_the_stream_has_the_graph_as_its_mean(table):
 
 @pytest.mark.parametrize("normalize", ["size", "none", "idf"])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_attributes_are_drawn_by_their_share_of_the_degrees(normalize, weighted):
+def test_attributes_are_sampled_by_their_fraction_of_the_degrees(normalize, weighted):
     """At k c (d - 1) (sum w^2 / s^2) sum w^2 / D edges an entity, for one k, rounded to cycles."""
     entity, attribute, weight, n_entities, n_attributes = table = random_table(8, weighted=weighted)
     cliques = cliques_of(table, normalize)
@@ -120,14 +120,14 @@ def test_attributes_are_drawn_by_their_share_of_the_degrees(normalize, weighted)
     assert low.max() <= high.min() * (1 + 1e-9)
 
 
-def test_all_is_written_out_where_it_may_be():
+def test_all_edges_are_listed_if_they_fit():
     cliques = cliques_of(random_table(8))
     cliques.sample_to_size(cliques.n_edges)
     assert not cliques.n_cycles.any()
     assert cliques.n_sampled().sum() == cliques.n_edges
 
 
-def test_a_larger_sparsifier_is_shown_more_of_the_cliques():
+def test_a_larger_sparsifier_reads_more_edges_of_the_cliques():
     """A sparsifier of 50 edges an entity; 32 were drawn of them when nobody asked for more."""
     pairs = read("".join(f"u{i} d\n" for i in range(400)), random_state=5)
     drawn = pairs.to_edge_list().n_edges
@@ -140,7 +140,7 @@ def test_a_larger_sparsifier_is_shown_more_of_the_cliques():
     np.testing.assert_array_equal(stream.sparsifier().weight, small.weight)
 
 
-def test_a_goal_is_met_by_drawing_more():
+def test_a_requested_error_is_met_by_sampling_more():
     lines = "".join(f"u{i} d\n" for i in range(400))
     met = gs.sparsify(read(lines, random_state=5), epsilon=0.15, random_state=2)
     assert gs.certify(read(lines), met).epsilon_upper <= 0.15
@@ -148,7 +148,7 @@ def test_a_goal_is_met_by_drawing_more():
         gs.sparsify(read(lines, clique_degree=8, random_state=5), epsilon=0.15, random_state=2)
 
 
-def test_labels_are_those_of_the_whole_graph_where_all_that_was_drawn_is_kept():
+def test_labels_are_those_of_the_whole_graph_if_all_sampled_edges_are_kept():
     entity, attribute, weight, n_entities, _ = random_table(3)
     lines = "".join(f"{e} d{a}\n" for e, a in zip(entity, attribute, strict=True))
     graph = gs.EdgeList.from_scipy(
@@ -189,7 +189,7 @@ def test_certificates_are_about_the_whole_graph():
     assert abs(emitted - exact) > 0.01  # what is handed out is another graph
 
 
-def test_a_stream_that_fits_into_the_budget_is_still_only_drawn():
+def test_a_stream_within_the_budget_is_still_a_sample():
     entity, attribute, *_ = random_table(3)
     lines = "".join(f"{e},d{a}\n" for e, a in zip(entity, attribute, strict=True))
     pairs = read("account,device\n" + lines, clique_degree=2, random_state=5)
@@ -197,20 +197,6 @@ def test_a_stream_that_fits_into_the_budget_is_still_only_drawn():
     n_emitted = pairs.to_edge_list().n_edges
     found = gs.sparsify(pairs, n_edges=n_emitted, random_state=2)
     assert gs.certify(pairs, found).epsilon_upper > 0.1
-
-
-@pytest.mark.parametrize("max_rows_in_memory", [0, 10, 10**6])
-def test_many_pairs_are_kept_in_a_file(max_rows_in_memory):
-    entity, attribute, weight, n_entities, n_attributes = random_table(4, weighted=True)
-    rows = EntityAttributeTable(max_rows_in_memory)
-    for block in np.array_split(np.arange(entity.size), 7):
-        rows.append(entity[block], attribute[block], weight[block])
-    cliques = rows.group_by_attribute(n_entities, n_attributes)
-    cliques.set_scale("size")
-    wanted = cliques_of((entity, attribute, weight, n_entities, n_attributes))
-    np.testing.assert_array_equal(cliques.members, wanted.members)
-    np.testing.assert_array_equal(cliques.weight, wanted.weight)
-    np.testing.assert_array_equal(cliques.components(), wanted.components())
 
 
 def test_repeated_pairs_count_once_or_with_their_sum():
@@ -222,7 +208,7 @@ def test_repeated_pairs_count_once_or_with_their_sum():
     assert summed.weight.tolist() == [4 * 2 / 3]
 
 
-def test_an_attribute_of_one_entity_joins_nothing():
+def test_an_attribute_of_one_entity_has_no_edges():
     pairs = read("ann d1\nbob d1\ncy d2\n")
     edges = pairs.to_edge_list()
     assert edges.n_nodes == 3
@@ -230,7 +216,7 @@ def test_an_attribute_of_one_entity_joins_nothing():
     assert pairs.components().tolist() == [0, 0, 2]
 
 
-def test_large_attributes_can_be_left_out():
+def test_large_attributes_can_be_skipped():
     lines = "".join(f"u{i} everyone\n" for i in range(50)) + "u1 d\nu2 d\n"
     pairs = read(lines, max_group_size=10)
     assert pairs.n_projected_edges == 1
@@ -242,7 +228,7 @@ def test_large_attributes_can_be_left_out():
     assert at_the_limit.n_projected_edges == 50 * 49 // 2 + 1
 
 
-def test_an_attribute_of_everyone_says_nothing_by_idf():
+def test_an_attribute_of_all_entities_has_weight_zero_by_idf():
     pairs = read("".join(f"u{i} everyone\n" for i in range(9)) + "u1 d\nu2 d\n", normalize="idf")
     edges = pairs.to_edge_list()
     assert edges.n_edges == 1
@@ -310,7 +296,7 @@ def test_pairs_are_not_cut_into_parts():
         gs.sparsify(read("ann d1\nbob d1\n"), n_edges=10, tree="balanced")
 
 
-def test_batches_do_not_change_what_is_drawn():
+def test_batches_do_not_change_the_sampled_edges():
     entity, attribute, *_ = random_table(6)
     lines = "".join(f"{e} d{a}\n" for e, a in zip(entity, attribute, strict=True))
     first, second = (
