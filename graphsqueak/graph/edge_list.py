@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     import igraph
     import networkx
 
-__all__ = ["EdgeList"]
-
 
 class EdgeList(ArrowExport):
     """Immutable list of weighted, undirected edges between nodes 0, ..., n_nodes - 1.

@@ -30,19 +30,6 @@ import numpy as np
 from graphsqueak.randomness import random_bits
 from graphsqueak.system.kernels import inline_njit, njit_cached, read_only_views
 
-__all__ = [
-    "add_degrees",
-    "append_growable",
-    "approx_max_forest",
-    "bottleneck_cuts",
-    "find_all",
-    "find_bridges",
-    "make_sets",
-    "path_resistances",
-    "root_forest",
-    "union_edges",
-]
-
 
 def make_sets(n_nodes):
     """Return the union-find parents of single nodes: each node is its own root."""

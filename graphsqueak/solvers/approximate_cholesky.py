@@ -26,8 +26,6 @@ from graphsqueak.solvers.vectors import (
 )
 from graphsqueak.system.kernels import inline_njit, njit_cached, parallel_njit, run_kernel
 
-__all__ = ["ApproximateCholesky"]
-
 
 class ApproximateCholesky:
     """Approximate Cholesky factor of a matrix, as a preconditioner.

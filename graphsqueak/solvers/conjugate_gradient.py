@@ -25,8 +25,6 @@ from graphsqueak.solvers.vectors import (
 )
 from graphsqueak.system.kernels import inline_njit, parallel_njit, run_kernel
 
-__all__ = ["column_norms", "conjugate_gradient"]
-
 # Iterations in which a preconditioned solve must halve its best residual; otherwise it has reached
 # the rounding error. A good preconditioner gains a digit in 2 to 5 iterations, so the limit only
 # ends solves that cannot converge, such as weights over 14 decades. Halved or doubled: no change in

@@ -3,8 +3,6 @@
 import numpy as np
 import scipy.sparse.linalg
 
-__all__ = ["Direct"]
-
 
 class Direct:
     """Exact sparse factorization of a matrix, as a preconditioner.

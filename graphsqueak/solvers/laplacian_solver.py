@@ -29,8 +29,6 @@ from graphsqueak.solvers.matrix import CSRLaplacian, aligned_like, build_laplaci
 from graphsqueak.solvers.multigrid import Multigrid
 from graphsqueak.validation import check_block, check_choice, check_count, check_real, check_ridge
 
-__all__ = ["LaplacianSolver"]
-
 SOLVERS = ("auto", "jacobi", "cholesky", "amg", "direct")
 # Factor by which conjugate gradients in float32 reduce residuals on most graphs: 100 roundoffs. If
 # more is needed, float32 right-hand sides and corrections of an initial guess are computed in

@@ -37,19 +37,6 @@ from graphsqueak.system.kernels import (
     run_kernel,
 )
 
-__all__ = [
-    "N_PARTS",
-    "CSRLaplacian",
-    "aligned_like",
-    "as_unsigned",
-    "build_laplacian",
-    "build_laplacian_from_batches",
-    "multiply",
-    "power_of_two",
-    "split_by_work",
-    "split_evenly",
-]
-
 # Ranges of nodes that are summed separately, and that threads share. Another number changes the
 # rounding of all results. Halved or doubled: no measurable change in the time of a product.
 N_PARTS = 64

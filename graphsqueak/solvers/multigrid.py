@@ -18,8 +18,6 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse
 
-__all__ = ["Multigrid"]
-
 # Nodes of the coarsest level, which is inverted densely. With 200, a random graph of 3,000 nodes
 # gets one more level and takes 2.3 times as long; with 800, a grid of 150 x 150 takes 20 % longer.
 MAX_COARSEST_NODES = 400

@@ -21,8 +21,6 @@ from graphsqueak.sparsifiers.resistance.effective import effective_resistance
 from graphsqueak.sparsifiers.resistance.sketch import embed
 from graphsqueak.sparsifiers.stream.arrival_filter import ArrivalFilter
 
-__all__ = ["batch_sparsifier", "kors_sparsifier", "uniform_sparsifier"]
-
 
 def batch_sparsifier(graph: EdgeList, n_edges: int, *, seed: int) -> EdgeList:
     """Sample edges by their effective resistances [SS11], independently of each other.

@@ -20,8 +20,6 @@ from graphsqueak.system.memory import check_fits
 from graphsqueak.system.progress import Progress
 from graphsqueak.validation import check_choice, check_count, check_real
 
-__all__ = ["METHODS", "SparsifyConfig"]
-
 METHODS = ("auto", "stream", "subgraph", "kelner-levin")
 
 

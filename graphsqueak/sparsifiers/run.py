@@ -45,15 +45,6 @@ from graphsqueak.system.atomic import Stopped, hold_signals, resumable_from
 from graphsqueak.system.progress import Progress, reporter
 from graphsqueak.system.remote import exists
 
-__all__ = [
-    "CertifiedRun",
-    "certify_and_search",
-    "follow_stream",
-    "open_stream",
-    "run_sparsify",
-    "run_stream",
-]
-
 Stream = StreamSparsifier | TimedSparsifier
 # The error of a dense graph: proportional to 1 / sqrt(n_edges).
 DENSE_CURVE = ErrorCurve(n_edges=np.array([1.0, np.inf]), error=np.array([1.0, 0.0]))

@@ -33,8 +33,6 @@ from graphsqueak.system.time_limits import call_within, timeout_seconds
 from graphsqueak.trees.running import compute, run_here, size_of
 from graphsqueak.validation import check_count
 
-__all__ = ["dask_setup", "open_backend"]
-
 # Parts of a graph in memory are sent with the tasks, on purpose; Dask warns from 10 MB.
 _SEND_LARGE_TASKS = {"distributed.admin.large-graph-warning-threshold": "1000 PB"}
 _LOCAL_CONFIG = {

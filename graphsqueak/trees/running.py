@@ -22,8 +22,6 @@ from graphsqueak.system.memory import peak_rss
 from graphsqueak.system.progress import Progress, reporter
 from graphsqueak.trees.shapes import Tree
 
-__all__ = ["TreeRun", "compute", "run_here", "run_tree", "size_of"]
-
 
 class TreeRun(NamedTuple):
     """Result of the root, peak memory of a worker, and bytes of all results that were merged."""

@@ -16,8 +16,6 @@ from graphsqueak.errors import InputError, Parameter
 from graphsqueak.randomness import child_seed
 from graphsqueak.validation import check_count
 
-__all__ = ["Tree", "as_tree", "guided", "k_ary", "sequential"]
-
 # Results that a merge of a guided tree takes, besides the leader. The bound limits the memory of a
 # merge. Halved or doubled (32 parts, 12 seeds, two graphs): epsilon changes by at most 1.2 %,
 # with a standard error of 1 %.

@@ -19,8 +19,6 @@ from graphsqueak.errors import InputError, Parameter
 from graphsqueak.sparsifiers.certificate.forest_norm import SQRT_EPS
 from graphsqueak.validation import check_choice
 
-__all__ = ["Certificate", "component_problem"]
-
 
 @dataclass(frozen=True)
 class Certificate:

@@ -44,15 +44,6 @@ from threadpoolctl import threadpool_limits
 from graphsqueak.sparsifiers.certificate.block_lanczos import BlockLanczos
 from graphsqueak.sparsifiers.certificate.forest_norm import ForestNorm
 
-__all__ = [
-    "FAILURE_PROBABILITY",
-    "Estimate",
-    "OuterBounds",
-    "smallest_component",
-    "smallest_eigenvalue",
-    "widen_block",
-]
-
 # Distances from the outermost Ritz value at which (1) is evaluated, in widths of the Ritz interval.
 # Two refinements follow. Half or twice as many points: no change in four digits.
 GRID = np.geomspace(1e-7, 1e6, 192)

@@ -51,14 +51,6 @@ from graphsqueak.system.kernels import (
     run_kernel,
 )
 
-__all__ = [
-    "FOSTER_TOLERANCE",
-    "coarse_sparsifier",
-    "degree_resistances",
-    "degree_sketch",
-    "leverages_fit",
-]
-
 # The figures below are leverage-weighted errors of resistances on a neighbor graph (30 neighbors,
 # two dimensions), 4.5 % with the values given. Random graphs, block models and heavy-tailed
 # graphs have 0.8 to 2.2 %, with no change unless noted.

@@ -11,8 +11,6 @@ import scipy.linalg
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.solvers.laplacian_solver import LaplacianSolver
 
-__all__ = ["MAX_BLOCK_ENTRIES", "exact_resistances"]
-
 # Entries of one block of right-hand sides, 128 MiB in double precision, and of the largest dense
 # inverse, of 4,096 nodes: one solve per node takes five times as long (3,500 nodes: 5.7 s instead
 # of 1.1 s with half the entries). With twice the entries and memory, 5,000 nodes take 3 s instead

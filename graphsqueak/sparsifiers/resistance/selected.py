@@ -27,8 +27,6 @@ from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.sparsifiers.resistance.exact import MAX_BLOCK_ENTRIES
 from graphsqueak.system.kernels import njit_cached
 
-__all__ = ["has_small_separators", "selected_resistances"]
-
 # Root mean square bandwidth, in units of sqrt(n), of a graph that is nearly planar: 1 on grids,
 # about sqrt(n) on expanders. Halved or doubled, grids and neighbor graphs in two and three
 # dimensions are still factorized, and random graphs are not (4,000 to 4,900 nodes).

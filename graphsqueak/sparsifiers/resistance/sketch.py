@@ -72,17 +72,6 @@ from graphsqueak.solvers.laplacian_solver import LaplacianSolver
 from graphsqueak.sparsifiers.resistance.bounds import cut_bounds, terms_of_degrees
 from graphsqueak.system.kernels import njit_cached, parallel_njit, read_only_views, run_kernel
 
-__all__ = [
-    "Potentials",
-    "ResistanceEmbedding",
-    "embed",
-    "precise_embedding",
-    "sketch_resistances",
-    "solve_random_rhs",
-    "squared_distance",
-    "squared_distances",
-]
-
 # Columns by which convergence and bottlenecks are detected: one of them may miss a bottleneck by
 # chance. Halved, the error of streams changes by -6 to +2 %.
 _N_CONVERGENCE_PROBES = 4

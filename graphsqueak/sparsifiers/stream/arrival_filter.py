@@ -43,8 +43,6 @@ from graphsqueak.system.kernels import (
     run_kernel,
 )
 
-__all__ = ["ArrivalFilter"]
-
 # Edges that pass through the loops of `_sample_block` together: their arrays (7 kB) stay in the L1
 # cache. One edge after the other takes twice as long; half or twice as many differ by less than the
 # noise of 10 %.

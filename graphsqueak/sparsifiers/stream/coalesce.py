@@ -23,8 +23,6 @@ from graphsqueak.system.kernels import (
     run_kernel,
 )
 
-__all__ = ["close_gaps", "coalesce"]
-
 # 2^8 ranges of nodes: of a million edges, the columns of one range take 70 kB, less than the L2
 # cache. With 2^7 or 2^9 ranges, merging three million edges takes up to 40 % longer.
 _LOG2_RANGES = 8

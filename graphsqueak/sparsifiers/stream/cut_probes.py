@@ -22,8 +22,6 @@ from graphsqueak.randomness import PROBE_SEED, random_bits
 from graphsqueak.sparsifiers.stream.edge_buffer import SampledEdges
 from graphsqueak.system.kernels import njit_cached, read_only_views
 
-__all__ = ["N_STD_BY_CHANCE", "BottleneckCuts", "RandomCuts", "warn_if_worse"]
-
 _N_CUTS = np.iinfo(np.uint8).bits
 # Standard deviations that chance exceeds once in 30,000 samples. A bottleneck cut is reported if it
 # changed by more. The expected number of edges of the final sample is as far below the budget:

@@ -28,8 +28,6 @@ from graphsqueak.system.kernels import (
     run_kernel,
 )
 
-__all__ = ["rescale_to_degrees"]
-
 # Sinkhorn steps at most; the tolerance usually ends them earlier. Halved, the error of grids grows
 # by 2 %; doubled, it falls by 3 %. Other graphs do not change.
 _MAX_STEPS = 10

@@ -35,8 +35,6 @@ from graphsqueak.sparsifiers.stream.state import StreamConfig
 from graphsqueak.system.packing import pack_bytes
 from graphsqueak.validation import check_choice, check_real
 
-__all__ = ["StreamSparsifier"]
-
 
 class StreamSparsifier(BaseStream):
     """Spectral sparsifier of a graph whose edges arrive in batches.

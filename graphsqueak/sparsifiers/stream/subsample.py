@@ -41,8 +41,6 @@ from graphsqueak.system.kernels import (
     run_kernel,
 )
 
-__all__ = ["sample_edges", "sample_to_budget"]
-
 # Binary digits of dependent rounding. With 2 the error changes by -2 to +3 %, with 4 by -2 to +1 %.
 # With 8 it changes by -4 to +1 %, and the run takes up to 14 % longer (noise: about 8 %).
 _N_BITS = 3
