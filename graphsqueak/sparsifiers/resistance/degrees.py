@@ -37,7 +37,7 @@ import numpy as np
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.randomness import ITEM_WORD, uniform
 from graphsqueak.solvers.laplacian_solver import LaplacianSolver
-from graphsqueak.solvers.matrix import aligned_like, multiply
+from graphsqueak.solvers.matrix import aligned_like, inverse_or_zero, multiply
 from graphsqueak.sparsifiers.resistance.sketch import (
     ResistanceEmbedding,
     solve_random_rhs,
@@ -45,7 +45,6 @@ from graphsqueak.sparsifiers.resistance.sketch import (
 )
 from graphsqueak.system.kernels import (
     STEPS_PER_EDGE,
-    njit_cached,
     parallel_njit,
     read_only_views,
     run_kernel,
@@ -104,8 +103,10 @@ def degree_sketch(edges, degrees, *, seed, ridge=0.0, is_averaged=True):
     >>> float(degree_resistances(points, degrees, *edges[:3]).mean().round(3))
     0.02
     """
-    inv_degree = _inverse_or_zero(degrees)
-    sketched_leverage = _sketched_leverage(*read_only_views(*edges[:3]), inv_degree)
+    inv_degree = inverse_or_zero(degrees).astype(np.float32)
+    tail, head, weight, _ = edges
+    # 2 sum_e w_e^2 / (d_u d_v)
+    sketched_leverage = 2 * np.dot(weight * inv_degree[tail], weight * inv_degree[head])
     if sketched_leverage > (FOSTER_TOLERANCE - 1) * degrees.size:
         return None
 
@@ -149,7 +150,7 @@ def degree_resistances(points, degrees, tail, head, weight):
     resistance = np.empty(tail.size, weight.dtype)
     # Both numbers of a node in one cache line: 1 / d_u, and a bound on |X_u - X_v|^2 for any v.
     node_terms = np.zeros((degrees.size, 2), np.float32)
-    node_terms[:, 0] = _inverse_or_zero(degrees)
+    node_terms[:, 0] = inverse_or_zero(degrees)
     node_terms[: len(points), 1] = 2 * np.einsum("uk,uk->u", points, points)
     run_kernel(
         _corrected_resistances,
@@ -174,18 +175,12 @@ def leverages_fit(resistance, weight, n_nodes):
     return bool(total <= FOSTER_TOLERANCE * n_nodes)
 
 
-def _inverse_or_zero(degrees):
-    """Return 1 / degree in single precision, 0 for a node without edges."""
-    out = np.zeros(degrees.size, np.float32)
-    return np.divide(1.0, degrees, out=out, where=degrees > 0, casting="same_kind")
-
-
 def _neighbor_means(rows, points):
     """Return D^-1 A x, the mean of every node's neighbors, without the noise of the node itself."""
     product = aligned_like(points)
     multiply(rows.astype(points.dtype), points, product)
     # D^-1 A = I - D^-1 L
-    return points - product * _inverse_or_zero(rows.diagonal())[:, None]
+    return points - product * inverse_or_zero(rows.diagonal()).astype(np.float32)[:, None]
 
 
 def coarse_sparsifier(edges, inv_degree, *, edges_per_node, seed):
@@ -215,16 +210,6 @@ def coarse_sparsifier(edges, inv_degree, *, edges_per_node, seed):
     probability = np.minimum(edges_per_node * weight * (inv_degree[tail] + inv_degree[head]), 1.0)
     probability[in_forest] = 1.0
     return EdgeList.from_validated(tail, head, weight / probability, inv_degree.size)
-
-
-@njit_cached
-def _sketched_leverage(tail, head, weight, inv_degree):
-    """Return 2 sum_e w_e^2 / (d_u d_v)."""
-    total = 0.0
-    for e in range(tail.size):
-        w = np.float64(weight[e])
-        total += 2 * (w * inv_degree[tail[e]]) * (w * inv_degree[head[e]])
-    return total
 
 
 @parallel_njit
