@@ -171,7 +171,7 @@ class StreamSparsifier(BaseStream):
         if self.n_edges is not None or self.keep is not None or self.ridge > 0:
             raise InputError(
                 Parameter("method", "kelner-levin"),
-                " takes epsilon or n_copies, no budget and no ridge",
+                " takes epsilon (or n_copies), no budget and no ridge",
             )
         return kelner_levin_engine(self.epsilon, self.n_copies, seed=self._seed)
 
