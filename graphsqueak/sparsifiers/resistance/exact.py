@@ -73,16 +73,12 @@ def _invert_dense(graph, component, tail, head):
 def _solve_per_pair(graph, tail, head, n_columns):
     """Return the voltages between pairs when a unit current flows from one node to the other."""
     solver = LaplacianSolver(graph)
-    resistance = np.empty(tail.size)
+    pairs = EdgeList.from_validated(tail, head, np.ones(tail.size), graph.n_nodes)
+    resistance = []
     for start in range(0, tail.size, n_columns):
-        block = slice(start, start + n_columns)
-        column = np.arange(tail[block].size)
-        rhs = np.zeros((graph.n_nodes, column.size))
-        rhs[tail[block], column] += 1
-        rhs[head[block], column] -= 1
-        voltage = solver.solve(rhs)
-        resistance[block] = voltage[tail[block], column] - voltage[head[block], column]
-    return resistance
+        currents = pairs.part(start, start + n_columns).incidence().toarray().T
+        resistance.append(np.einsum("uk,uk->k", currents, solver.solve(currents)))
+    return np.concatenate(resistance)
 
 
 def _solve_per_node(graph, nodes, tail, head, n_columns):
