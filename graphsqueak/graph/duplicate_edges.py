@@ -15,8 +15,6 @@ import numpy as np
 from graphsqueak.randomness import GOLDEN_GAMMA, mix64
 from graphsqueak.system.kernels import inline_njit, njit_cached
 
-__all__ = ["DuplicateCounter", "hash_pair"]
-
 
 class DuplicateCounter:
     """Counter of edges that repeat an earlier edge, in either direction.

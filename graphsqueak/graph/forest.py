@@ -30,19 +30,6 @@ import numpy as np
 from graphsqueak.randomness import random_bits
 from graphsqueak.system.kernels import inline_njit, njit_cached, read_only_views
 
-__all__ = [
-    "add_degrees",
-    "append_growable",
-    "approx_max_forest",
-    "bottleneck_cuts",
-    "find_all",
-    "find_bridges",
-    "make_sets",
-    "path_resistances",
-    "root_forest",
-    "union_edges",
-]
-
 
 def make_sets(n_nodes):
     """Return the union-find parents of single nodes: each node is its own root."""
@@ -217,14 +204,11 @@ def root_forest(tail, head, n_nodes):
     >>> order.tolist(), parent.tolist(), parent_edge.tolist()
     ([0, 2, 1], [-1, 2, 0], [-1, 0, 1])
     """
-    order, parent, parent_edge = (np.full(n_nodes, -1, _index_dtype(n_nodes)) for _ in range(3))
+    # Twice the number must fit: the other end of an edge is tail + head - end.
+    dtype = np.int32 if n_nodes < 2**30 else np.int64
+    order, parent, parent_edge = (np.full(n_nodes, -1, dtype) for _ in range(3))
     _remove_leaves(tail, head, order, parent, parent_edge)
     return order, parent, parent_edge
-
-
-def _index_dtype(size):
-    # Twice the size must fit: the other end of an edge is tail + head - end.
-    return np.int32 if size < 2**30 else np.int64
 
 
 @njit_cached

@@ -15,19 +15,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = [
-    "NodeIds",
-    "as_ids",
-    "as_object_array",
-    "as_permutation",
-    "first_ids",
-    "has_explicit_order",
-    "is_integer",
-    "node_attributes",
-    "with_attributes",
-    "with_explicit_order",
-]
-
 
 class NodeIds(np.ndarray):
     """Ids of all nodes of a graph with node attributes. Slices lose the attributes.

@@ -9,8 +9,6 @@ from numpy.typing import ArrayLike
 from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
 
-__all__ = ["NO_CHECKSUMS", "TimedEdges", "checksums"]
-
 # Checksums of tails, heads, weights and times of an empty list of edges.
 NO_CHECKSUMS = (0, 0, 0, 0)
 

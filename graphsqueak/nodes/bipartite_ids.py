@@ -4,8 +4,6 @@ import numpy as np
 
 from graphsqueak.system.kernels import njit_cached
 
-__all__ = ["prefix_ids", "side_names"]
-
 
 def prefix_ids(ends, text, names, *, kind):
     """Return the ids of both ends of edges as texts that start with the name of their side.

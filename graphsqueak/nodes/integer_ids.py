@@ -9,8 +9,6 @@ import numpy as np
 from graphsqueak.randomness import mix64
 from graphsqueak.system.kernels import njit_cached, prefetch
 
-__all__ = ["KEYS_PER_GROUP", "IntegerIds", "make_slots"]
-
 # Keys whose slots are loaded together, so that their cache misses overlap. With a million nodes, a
 # group of one takes 1.9 times as long; halved 1.02 to 1.14 times, doubled 0.95 to 1.03 times.
 KEYS_PER_GROUP = 64

@@ -18,16 +18,6 @@ from graphsqueak.graph.id_arrays import as_object_array
 from graphsqueak.nodes.integer_ids import IntegerIds
 from graphsqueak.nodes.text_ids import TextIds
 
-__all__ = [
-    "NodeMatching",
-    "Numbering",
-    "ObjectIds",
-    "ids_between",
-    "make_id_table",
-    "make_node_finder",
-    "number_ids",
-]
-
 
 class ObjectIds:
     """Growing map from hashable objects to node numbers.

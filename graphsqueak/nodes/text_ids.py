@@ -13,8 +13,6 @@ from graphsqueak.nodes.integer_ids import KEYS_PER_GROUP, make_slots
 from graphsqueak.randomness import GOLDEN_GAMMA, mix64
 from graphsqueak.system.kernels import inline_njit, njit_cached
 
-__all__ = ["TextIds"]
-
 
 class _Table(NamedTuple):
     """Hash table of texts: id k is text[stops[k] : stops[k + 1]], slots are (hash, node or -1)."""

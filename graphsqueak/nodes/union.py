@@ -18,8 +18,6 @@ from graphsqueak.errors import InputError
 from graphsqueak.nodes.numbering import ObjectIds, make_id_table, number_ids
 from graphsqueak.nodes.text_ids import TextIds
 
-__all__ = ["merge_ids", "pack_ids", "unpack_ids"]
-
 
 def merge_ids(streams):
     """Return the ids of the nodes of all streams, and the numbers of each stream's nodes in them.

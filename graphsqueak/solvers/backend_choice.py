@@ -19,14 +19,6 @@ than the best of the others, and often failed.
 import math
 from typing import NamedTuple
 
-__all__ = [
-    "JacobiWatch",
-    "ProblemSize",
-    "choose_factorization",
-    "choose_first_backend",
-    "jacobi_iteration_limit",
-]
-
 # The four numbers below were fitted to 114 cases, 38 graphs with 1, 4 and 16 columns, whose times
 # and residual histories were recorded. The comments give the fraction of cases within 1.3 times of
 # the fastest backend, and the geometric mean of the ratio, if the number is halved and doubled.

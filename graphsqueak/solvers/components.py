@@ -15,8 +15,6 @@ import numpy as np
 from graphsqueak.errors import InputError
 from graphsqueak.system.kernels import njit_cached
 
-__all__ = ["Components", "component_sums"]
-
 # Relative size of a sum that counts as rounding: about 1e3 (float32) and 1e7 (float64) times the
 # unit roundoff. Centering a column of a million entries leaves up to about 1e3 roundoffs. Doubled
 # or halved: no change, except for right-hand sides with such a sum.

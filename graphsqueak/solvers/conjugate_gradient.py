@@ -13,7 +13,13 @@ References
 import numba
 import numpy as np
 
-from graphsqueak.solvers.matrix import N_PARTS, aligned_like, multiply, split_evenly
+from graphsqueak.solvers.matrix import (
+    N_PARTS,
+    aligned_like,
+    inverse_or_zero,
+    multiply,
+    split_evenly,
+)
 from graphsqueak.solvers.vectors import (
     add_products,
     common_width,
@@ -24,8 +30,6 @@ from graphsqueak.solvers.vectors import (
     zeros,
 )
 from graphsqueak.system.kernels import inline_njit, parallel_njit, run_kernel
-
-__all__ = ["column_norms", "conjugate_gradient"]
 
 # Iterations in which a preconditioned solve must halve its best residual; otherwise it has reached
 # the rounding error. A good preconditioner gains a digit in 2 to 5 iterations, so the limit only
@@ -124,7 +128,7 @@ def conjugate_gradient(
     """
     block = _Block(x, r, target)
     parts = split_evenly(matrix.n_nodes)
-    inverse_diagonal = _invert_positive(matrix.diagonal(), x.dtype)
+    inverse_diagonal = inverse_or_zero(matrix.diagonal()).astype(x.dtype)
     # The Jacobi preconditioner is applied where p is updated, without a block z of its own.
     z_scale = np.ones_like(inverse_diagonal) if precondition else inverse_diagonal
     alpha = np.zeros(block.x.shape[1], x.dtype)
@@ -199,10 +203,6 @@ def _pad_numbers(numbers, value):
     """Return one number per column of the padded block; columns of zeros have this value."""
     n_more = padded_width(numbers.size) - numbers.size
     return np.append(numbers, np.full(n_more, value))
-
-
-def _invert_positive(diagonal, dtype):
-    return np.divide(1.0, diagonal, out=np.zeros(diagonal.size), where=diagonal > 0).astype(dtype)
 
 
 def _dots(parts, left, right):

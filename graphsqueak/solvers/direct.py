@@ -3,8 +3,6 @@
 import numpy as np
 import scipy.sparse.linalg
 
-__all__ = ["Direct"]
-
 
 class Direct:
     """Exact sparse factorization of a matrix, as a preconditioner.
@@ -43,12 +41,12 @@ class Direct:
             return None
         matrix = self.matrix.to_scipy()[self._free][:, self._free].tocsc()
         try:
-            return _factorize_symmetric(matrix)
+            return factorize_symmetric(matrix)
         except RuntimeError:
             # A pivot that is lighter than the rounding of others was rounded to zero. With every
             # pivot raised by rounding the factor is still a good preconditioner.
             rounding = np.finfo(np.float64).eps * self.matrix.n_nodes * matrix.diagonal()
-            return _factorize_symmetric((matrix + scipy.sparse.diags_array(rounding)).tocsc())
+            return factorize_symmetric((matrix + scipy.sparse.diags_array(rounding)).tocsc())
 
     def __getstate__(self):
         # SuperLU objects cannot be pickled: a copy factorizes again.
@@ -66,7 +64,8 @@ class Direct:
         return z
 
 
-def _factorize_symmetric(matrix):
+def factorize_symmetric(matrix):
+    """Return the SuperLU factorization of a positive definite matrix, without pivoting."""
     return scipy.sparse.linalg.splu(
         matrix,
         permc_spec="MMD_AT_PLUS_A",

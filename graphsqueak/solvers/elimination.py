@@ -29,8 +29,6 @@ import numpy as np
 from graphsqueak.randomness import mix64
 from graphsqueak.system.kernels import inline_njit, njit_cached
 
-__all__ = ["Elimination", "eliminate"]
-
 # Marks the end of a list, and a node without a slot.
 NONE = np.uint32(2**32 - 1)
 ONE = np.uint32(1)

@@ -29,8 +29,6 @@ from graphsqueak.solvers.matrix import CSRLaplacian, aligned_like, build_laplaci
 from graphsqueak.solvers.multigrid import Multigrid
 from graphsqueak.validation import check_block, check_choice, check_count, check_real, check_ridge
 
-__all__ = ["LaplacianSolver"]
-
 SOLVERS = ("auto", "jacobi", "cholesky", "amg", "direct")
 # Factor by which conjugate gradients in float32 reduce residuals on most graphs: 100 roundoffs. If
 # more is needed, float32 right-hand sides and corrections of an initial guess are computed in
@@ -297,16 +295,14 @@ class LaplacianSolver(ReprMixin):
         if name == "jacobi":
             return self._matrix, None, None
         if name not in self._backends:
-            self._backends[name] = self._build_backend(name)
+            if name == "cholesky":
+                self._backends[name] = ApproximateCholesky(self._matrix, seed=self._seed)
+            elif name == "amg":
+                self._backends[name] = Multigrid(self._matrix)
+            else:
+                self._backends[name] = Direct(self._matrix, self._components)
         backend = self._backends[name]
         return backend.matrix, backend.order, backend
-
-    def _build_backend(self, name):
-        if name == "cholesky":
-            return ApproximateCholesky(self._matrix, seed=self._seed)
-        if name == "amg":
-            return Multigrid(self._matrix)
-        return Direct(self._matrix, self._components)
 
     def _solve_block(self, block, start):
         """Solve with the fixed backend, or find out which one to use."""

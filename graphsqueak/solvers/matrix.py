@@ -37,19 +37,6 @@ from graphsqueak.system.kernels import (
     run_kernel,
 )
 
-__all__ = [
-    "N_PARTS",
-    "CSRLaplacian",
-    "aligned_like",
-    "as_unsigned",
-    "build_laplacian",
-    "build_laplacian_from_batches",
-    "multiply",
-    "power_of_two",
-    "split_by_work",
-    "split_evenly",
-]
-
 # Ranges of nodes that are summed separately, and that threads share. Another number changes the
 # rounding of all results. Halved or doubled: no measurable change in the time of a product.
 N_PARTS = 64
@@ -78,20 +65,20 @@ class CSRLaplacian(NamedTuple):
 
     def diagonal(self):
         """Return the diagonal of A: weighted degree plus ridge."""
-        total = np.zeros(self.n_nodes)
-        _add_weights(self.start, self.weight, total)
-        return total + self.ridge
+        return self._adjacency() @ np.ones(self.n_nodes) + self.ridge
 
     def to_scipy(self):
         """Return A as a scipy CSR array in which parallel edges are summed."""
+        matrix = (scipy.sparse.diags_array(self.diagonal()) - self._adjacency()).tocsr()
+        matrix.sum_duplicates()
+        return matrix
+
+    def _adjacency(self):
         neighbor = self.neighbor.view(np.int32 if self.neighbor.itemsize == 4 else np.int64)
-        adjacency = scipy.sparse.csr_array(
+        return scipy.sparse.csr_array(
             (self.weight, neighbor, self.start.view(np.int64)),
             shape=(self.n_nodes, self.n_nodes),
         )
-        matrix = (scipy.sparse.diags_array(self.diagonal()) - adjacency).tocsr()
-        matrix.sum_duplicates()
-        return matrix
 
     def astype(self, dtype):
         """Return the same matrix with weights and ridge in `dtype`."""
@@ -124,9 +111,8 @@ def build_laplacian_from_batches(batches, n_nodes, max_bytes):
     True
     """
     index_dtype = np.int32 if n_nodes <= np.iinfo(np.int32).max else np.int64
-    tails = []
-    heads = []
-    weights = []
+    empty = np.zeros(0, index_dtype)
+    columns = ([empty], [empty], [np.zeros(0, np.float32)])
     n_edges = 0
     entry_bytes = 0
     fits = True
@@ -141,19 +127,17 @@ def build_laplacian_from_batches(batches, n_nodes, max_bytes):
         # Each edge is stored twice, once per end.
         fits = fits and 2 * n_edges * entry_bytes <= max_bytes
         if fits:
-            tails.append(tail.astype(index_dtype))
-            heads.append(head.astype(index_dtype))
-            weights.append(narrow)
+            ends = (tail.astype(index_dtype), head.astype(index_dtype))
+            for column, values in zip(columns, (*ends, narrow), strict=True):
+                column.append(values)
     if not fits:
         return None
-    # Each list of batches is freed before the next column is joined, to limit peak memory.
-    tail = np.concatenate(tails or [np.zeros(0, index_dtype)])
-    tails.clear()
-    head = np.concatenate(heads or [np.zeros(0, index_dtype)])
-    heads.clear()
-    weight = np.concatenate(weights or [np.zeros(0)])
-    weights.clear()
-    return _sort_into_rows(*read_only_views(tail, head, weight), np.zeros(n_nodes))
+    joined = []
+    for column in columns:
+        joined.append(np.concatenate(column))
+        # Free the batches of a column before the next one is joined, to limit peak memory.
+        column.clear()
+    return _sort_into_rows(*read_only_views(*joined), np.zeros(n_nodes))
 
 
 def _sort_into_rows(tail, head, weight, ridge):
@@ -177,6 +161,15 @@ def power_of_two(weight: float) -> float:
     (4.0, True)
     """
     return float(np.ldexp(0.5, np.frexp(weight)[1]))
+
+
+def inverse_or_zero(values):
+    """Return 1 / x of non-negative numbers, 0 for zeros.
+
+    >>> inverse_or_zero(np.array([4.0, 0.0]))
+    array([0.25, 0.  ])
+    """
+    return np.divide(1.0, values, out=np.zeros_like(values), where=values > 0)
 
 
 def split_evenly(n_nodes):
@@ -256,13 +249,6 @@ def _sort_edges(tail, head, weight, start, neighbor, value):
         neighbor[start[v]] = tail[e]
         value[start[v]] = weight[e]
         start[v] += 1
-
-
-@njit_cached
-def _add_weights(start, weight, total):
-    for i in range(total.size):
-        for e in range(start[i], start[i + 1]):
-            total[i] += weight[e]
 
 
 @parallel_njit

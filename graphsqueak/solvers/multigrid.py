@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse
 
-__all__ = ["Multigrid"]
+from graphsqueak.solvers.matrix import inverse_or_zero
 
 # Nodes of the coarsest level, which is inverted densely. With 200, a random graph of 3,000 nodes
 # gets one more level and takes 2.3 times as long; with 800, a grid of 150 x 150 takes 20 % longer.
@@ -96,15 +96,12 @@ def _build_level(level):
 def _invert_coarsest(matrices):
     """Return the pseudo-inverse of the coarsest matrix, or of its diagonal if it is large."""
     matrix = matrices[-1]
-    diagonal = matrix.diagonal()
     # Aggregation may stop early, as on graphs without edges; those have no dense inverse.
     if matrix.shape[0] > 4 * MAX_COARSEST_NODES:
-        inverse = np.divide(1.0, diagonal, out=np.zeros(diagonal.size), where=diagonal > 0)
-        return scipy.sparse.diags_array(inverse)
+        return scipy.sparse.diags_array(inverse_or_zero(matrix.diagonal()))
     # A component that was aggregated to one node has an entry that would be 0 without rounding
     # errors of the finer matrices, so these define which eigenvalues count as zero.
     largest = max(abs(finer.diagonal()).max(initial=0.0) for finer in matrices)
     values, vectors = np.linalg.eigh(matrix.toarray())
-    is_zero = values <= 1e-12 * largest
-    inverse = np.divide(1.0, values, out=np.zeros(values.size), where=~is_zero)
-    return (vectors * inverse) @ vectors.T
+    values[values <= 1e-12 * largest] = 0.0
+    return (vectors * inverse_or_zero(values)) @ vectors.T

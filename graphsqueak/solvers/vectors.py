@@ -15,19 +15,6 @@ from numba.extending import overload
 
 from graphsqueak.system.kernels import inline_njit
 
-__all__ = [
-    "MAX_WIDTH",
-    "add_products",
-    "add_scaled",
-    "common_width",
-    "load",
-    "padded_width",
-    "scale",
-    "store",
-    "subtract",
-    "zeros",
-]
-
 # Most columns per tuple: 64 bytes in double precision, one cache line. With 4 products take 1.3 to
 # 1.7 times as long (16 columns); 16 are not unrolled (13 times).
 MAX_WIDTH = 8

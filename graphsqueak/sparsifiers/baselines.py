@@ -20,8 +20,8 @@ from graphsqueak.sparsifiers.budget import StreamOptions
 from graphsqueak.sparsifiers.resistance.effective import effective_resistance
 from graphsqueak.sparsifiers.resistance.sketch import embed
 from graphsqueak.sparsifiers.stream.arrival_filter import ArrivalFilter
-
-__all__ = ["batch_sparsifier", "kors_sparsifier", "uniform_sparsifier"]
+from graphsqueak.sparsifiers.stream.edge_buffer import SampledEdges
+from graphsqueak.sparsifiers.stream.priority_nodes import PriorityNodes
 
 
 def batch_sparsifier(graph: EdgeList, n_edges: int, *, seed: int) -> EdgeList:
@@ -54,30 +54,24 @@ def kors_sparsifier(graph: EdgeList, n_edges: int, *, seed: int) -> EdgeList:
     edges is therefore only roughly `n_edges`, with c = n_edges / (n (1 + ln(m / n))).
     """
     scale = n_edges / (graph.n_nodes * (1 + math.log(max(graph.n_edges / graph.n_nodes, 1))))
-    kept = graph.part(0, max(min(n_edges, graph.n_edges) // 2, 1))
-    start = kept.n_edges
+    no_forest = np.zeros(graph.n_edges, dtype=np.bool_)
+    edges = SampledEdges(graph.tail, graph.head, graph.weight, no_forest)
+    start = max(min(n_edges, graph.n_edges) // 2, 1)
+    kept = edges.select(slice(0, start))
     number = 0
     while start < graph.n_edges:
         # The filter is rebuilt whenever the number of edges has doubled.
-        batch = graph.part(start, 2 * start)
-        simple = kept.simplified()
+        simple = _edge_list(graph, kept).simplified()
         embedding = embed(
             simple, n_probes=StreamOptions().final_probes, seed=child_seed(seed, number) >> 1
         )
         arrivals = ArrivalFilter.from_sketch(embedding, simple.components(), scale)
-        index, weight = arrivals.sample(
-            batch.tail, batch.head, batch.weight, seed=seed, first_edge_index=start
-        )
-        kept = EdgeList.from_validated(
-            np.concatenate([kept.tail, batch.tail[index]]),
-            np.concatenate([kept.head, batch.head[index]]),
-            np.concatenate([kept.weight, weight]),
-            graph.n_nodes,
-            graph.node_ids,
-        )
-        start += batch.n_edges
+        batch = edges.select(slice(start, 2 * start))
+        sampled = arrivals.sample_edges(batch, start, seed=seed, priority=PriorityNodes())
+        kept = SampledEdges(*map(np.concatenate, zip(kept, sampled, strict=True)))
+        start *= 2
         number += 1
-    return kept.simplified()
+    return _edge_list(graph, kept).simplified()
 
 
 def _sample_by_scores(graph, score, n_edges, seed):
@@ -90,4 +84,11 @@ def _sample_by_scores(graph, score, n_edges, seed):
     kept = weight > 0
     return EdgeList.from_validated(
         graph.tail[kept], graph.head[kept], weight[kept], graph.n_nodes, graph.node_ids
+    )
+
+
+def _edge_list(graph, edges):
+    """Return sampled edges as a graph on the nodes of another one."""
+    return EdgeList.from_validated(
+        edges.tail, edges.head, edges.weight, graph.n_nodes, graph.node_ids
     )

@@ -27,17 +27,6 @@ from graphsqueak.errors import InputError, Parameter
 from graphsqueak.sparsifiers.resistance.estimate import DEGREE_APPROX_MIN_NODES
 from graphsqueak.validation import check_choice, check_count, check_real
 
-__all__ = [
-    "Budget",
-    "StreamOptions",
-    "check_memory_limit",
-    "edges_within",
-    "in_memory_bytes",
-    "predicted_epsilon",
-    "state_bytes",
-    "stream_bytes",
-]
-
 # Bytes of a process: Python with its libraries, and a stream. See the module docstring. They are
 # measured; predictions and limits are proportional.
 _BASE_BYTES = 300 << 20

@@ -20,8 +20,6 @@ from graphsqueak.system.memory import check_fits
 from graphsqueak.system.progress import Progress
 from graphsqueak.validation import check_choice, check_count, check_real
 
-__all__ = ["METHODS", "SparsifyConfig"]
-
 METHODS = ("auto", "stream", "subgraph", "kelner-levin")
 
 
@@ -65,8 +63,8 @@ class SparsifyConfig:
 
     def __post_init__(self):
         check_choice("method", self.method, METHODS)
-        self.budget.validate()
-        check_real("ridge", self.ridge, least=0.0)
+        # A stream checks its parameters when it is made.
+        new_stream(**self.stream_settings())
         check_real("delta", self.delta, above=0.0, below=1.0)
         check_real("checkpoint_interval", self.checkpoint_interval, least=0.0)
         check_count("n_panes", self.n_panes)
@@ -77,7 +75,6 @@ class SparsifyConfig:
             # A frozen dataclass can be changed only like this. The stream reads its options alone.
             object.__setattr__(self, "options", replace(self.options, memory_limit=limit))
         self._check_method()
-        self._check_times()
         self._check_tree()
         if self.resume and self.checkpoint is None:
             raise InputError(
@@ -88,10 +85,6 @@ class SparsifyConfig:
             )
 
     def _check_method(self):
-        if self.method == "kelner-levin" and (self.epsilon is None or self.ridge > 0):
-            raise InputError(
-                Parameter("method", "kelner-levin"), " takes epsilon, no budget and no ridge"
-            )
         # The memory limit holds for subgraphs as well; other options are those of the stream.
         has_options = self.options != StreamOptions(memory_limit=self.options.memory_limit)
         is_for_stream = self.ridge > 0 or self.is_timed or self.is_tree or has_options
@@ -101,22 +94,14 @@ class SparsifyConfig:
                 "or StreamOptions; use"
             )
 
-    def _check_times(self):
-        for name in ("half_life", "window"):
-            duration = getattr(self, name)
-            if duration is not None:
-                check_real(name, duration, above=0.0, below=float("inf"))
-        if self.is_timed and (self.method == "kelner-levin" or self.ridge > 0 or self.is_tree):
+    def _check_tree(self):
+        if self.is_timed and self.is_tree:
             raise InputError(
                 Parameter("window"),
                 " and ",
                 Parameter("half_life"),
-                " take ",
-                Parameter("method", "stream"),
-                ", no ridge, and one pass: leave out workers, scheduler and tree",
+                " take one pass: leave out workers, scheduler and tree",
             )
-
-    def _check_tree(self):
         # Guided trees may need more memory than a limit allows.
         if self.tree == "guided" and self.memory_limit is not None:
             raise InputError(

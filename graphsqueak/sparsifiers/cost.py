@@ -26,8 +26,6 @@ from graphsqueak.sparsifiers.config import SparsifyConfig
 from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier
 from graphsqueak.trees.shapes import as_tree
 
-__all__ = ["CostEstimate", "cost_of_tree", "estimate_cost"]
-
 
 class CostEstimate(NamedTuple):
     """Estimated cost of a merge tree."""

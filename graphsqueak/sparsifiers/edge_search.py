@@ -17,8 +17,6 @@ import statistics
 
 from graphsqueak.sparsifiers.error_prediction import ErrorCurve
 
-__all__ = ["MAX_RUNS", "EdgeSearch"]
-
 # A measurement takes tens of products with the whole graph. One or two runs end the search on most
 # graphs of bench_certificate.
 MAX_RUNS = 4

@@ -36,14 +36,6 @@ from graphsqueak.graph.forest import add_degrees
 from graphsqueak.sampling import find_scale
 from graphsqueak.system.kernels import read_only_views
 
-__all__ = [
-    "MIN_SCALE_WITHOUT_FOREST",
-    "ErrorCurve",
-    "error_for_variance",
-    "sampling_error",
-    "sampling_error_curve",
-]
-
 # Sampling scale c from which a spanning forest need not be kept in the final sample: a cut is empty
 # with probability exp(-c), 2 % at 4.
 MIN_SCALE_WITHOUT_FOREST = 4.0

@@ -26,8 +26,6 @@ from graphsqueak.sparsifiers.resistance.estimate import estimate
 from graphsqueak.sparsifiers.stream.edge_buffer import SampledEdges
 from graphsqueak.sparsifiers.stream.state import StreamState
 
-__all__ = ["FRACTIONS", "Expected", "Forecast", "round_up"]
-
 # Fractions of the edges in the table of a forecast: sizes for a first try, about a factor of 2
 # apart. They have no effect on other figures.
 FRACTIONS = (0.05, 0.1, 0.2, 0.5)

@@ -20,8 +20,6 @@ from graphsqueak.sparsifiers.run import run_stream
 from graphsqueak.sparsifiers.stream.checkpoint import is_checkpoint
 from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier
 
-__all__ = ["MergedFiles", "merge_edge_files"]
-
 
 class MergedFiles(NamedTuple):
     """Result of `merge_edge_files`.

@@ -19,15 +19,6 @@ from graphsqueak.sparsifiers.stream.timed_sparsifier import TimedSparsifier
 from graphsqueak.sparsifiers.tree.parts import TreeResult
 from graphsqueak.system.memory import peak_rss
 
-__all__ = [
-    "SparsifyResult",
-    "error_in_short",
-    "measured_error",
-    "next_step",
-    "uses",
-    "verdict",
-]
-
 # Error up to which a sparsifier is called good, and which is suggested if it is not: any cut then
 # has at least half of its weight. Two cuts change relative to each other by at most kappa = 3,
 # (1 + error) / (1 - error), which preserves clusters. Only the wording of messages depends on it.

@@ -45,15 +45,6 @@ from graphsqueak.system.atomic import Stopped, hold_signals, resumable_from
 from graphsqueak.system.progress import Progress, reporter
 from graphsqueak.system.remote import exists
 
-__all__ = [
-    "CertifiedRun",
-    "certify_and_search",
-    "follow_stream",
-    "open_stream",
-    "run_sparsify",
-    "run_stream",
-]
-
 Stream = StreamSparsifier | TimedSparsifier
 # The error of a dense graph: proportional to 1 / sqrt(n_edges).
 DENSE_CURVE = ErrorCurve(n_edges=np.array([1.0, np.inf]), error=np.array([1.0, 0.0]))
@@ -213,10 +204,18 @@ def run_stream(
 
     def save_new_edges():
         nonlocal n_saved, last_saved
-        if stream.n_edges_seen_ > n_saved:
-            _save(stream, checkpoint, write)
-            n_saved = stream.n_edges_seen_
-            last_saved = time.monotonic()
+        if stream.n_edges_seen_ == n_saved:
+            return
+        if write is not None:
+            write(stream)
+        if checkpoint is not None:
+            # A full disk does not end the run: the last checkpoint is intact.
+            try:
+                stream.save(checkpoint)
+            except InputError as error:
+                warnings.warn(SavingWarning("no checkpoint: ", error), stacklevel=2)
+        n_saved = stream.n_edges_seen_
+        last_saved = time.monotonic()
 
     try:
         with reporter(progress, "sparsifying") as report:
@@ -389,18 +388,6 @@ def _require_seconds(source, config):
     has_unit = isinstance(config.window, Duration) or isinstance(config.half_life, Duration)
     if has_unit and isinstance(source, EdgeSource):
         source.expect_seconds()
-
-
-def _save(stream, checkpoint, write=None):
-    """Write outputs and a checkpoint. A full disk does not end the run: the last one is intact."""
-    if write is not None:
-        write(stream)
-    if checkpoint is None:
-        return
-    try:
-        stream.save(checkpoint)
-    except InputError as error:
-        warnings.warn(SavingWarning("no checkpoint: ", error), stacklevel=3)
 
 
 class _PrefixCheck:

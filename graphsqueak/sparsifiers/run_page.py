@@ -15,8 +15,6 @@ from graphsqueak.sparsifiers.result import SparsifyResult, error_in_short, next_
 from graphsqueak.system.atomic import atomic_file
 from graphsqueak.system.memory import readable_size
 
-__all__ = ["write_report"]
-
 # Rows of the table of nodes, so that it fits on a screen. No other figure depends on it.
 _N_NODES_SHOWN = 10
 # Figures of `SparsifyResult.record` in the table of the input. Zeros are left out.

@@ -19,8 +19,6 @@ from graphsqueak.sparsifiers.stream.base_stream import seed_from
 from graphsqueak.system.progress import Progress
 from graphsqueak.validation import check_choice
 
-__all__ = ["sparsify"]
-
 # Baselines, which need the whole graph in memory.
 _BASELINES = {"batch": batch_sparsifier, "uniform": uniform_sparsifier, "kors": kors_sparsifier}
 

@@ -47,24 +47,6 @@ from graphsqueak.system.remote import (
 )
 from graphsqueak.system.terminal import is_open_at_start
 
-__all__ = [
-    "STANDARD_OUTPUT",
-    "Stopped",
-    "atomic_file",
-    "check_outputs",
-    "check_writable",
-    "hold_signals",
-    "is_file",
-    "is_note",
-    "is_replaceable",
-    "note_of",
-    "note_written",
-    "resumable_from",
-    "stoppable",
-    "written_paths",
-    "written_together",
-]
-
 STANDARD_OUTPUT = "-"
 # A comment to sha256sum.
 _NOTE_HEADER = b"# outputs of a graphsqueak run, noted for --resume\n"

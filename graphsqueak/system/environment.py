@@ -5,8 +5,6 @@ import os
 
 from graphsqueak.errors import InputError
 
-__all__ = ["number_from_environment"]
-
 
 def number_from_environment(variable: str, default: float, *, least: float, meaning: str) -> float:
     """Return the number in an environment variable, or the default if it is not set.

@@ -29,17 +29,6 @@ from graphsqueak.errors import InputError
 from graphsqueak.system.environment import number_from_environment
 from graphsqueak.system.memory import check_fits, readable_size
 
-__all__ = [
-    "EXPANSION_VARIABLE",
-    "MIN_LIMIT_BYTES",
-    "allowed_bytes",
-    "check_announced",
-    "check_arrow_sizes",
-    "check_parquet_pages",
-    "check_parquet_table",
-    "refuse_bomb",
-]
-
 EXPANSION_VARIABLE = "GRAPHSQUEAK_MAX_EXPANSION"
 # Bytes to which any file may expand: every machine can hold them in memory. Halved or doubled, the
 # limit of files below 512 kB changes with it.

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     import polars
     import pyarrow
 
-__all__ = ["ArrowExport", "arrow_column"]
-
 
 class ArrowExport:
     """Mixin for objects with rows; a subclass returns its arrays, by name, from `_columns`.

@@ -32,20 +32,6 @@ from numba.core import cgutils
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.extending import intrinsic, register_jitable
 
-__all__ = [
-    "N_PARTS",
-    "STEPS_PER_EDGE",
-    "WORTH_SHARING",
-    "inline_njit",
-    "njit_cached",
-    "parallel_njit",
-    "parts",
-    "prefetch",
-    "prefetch_map",
-    "read_only_views",
-    "run_kernel",
-]
-
 # Elementary steps of a loop that is worth running in parallel: about 2 ms. Halved or doubled, only
 # loops of 1 to 4 ms run in the other form, with the same results.
 WORTH_SHARING = 2_000_000

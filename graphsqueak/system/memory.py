@@ -9,15 +9,6 @@ from pathlib import Path
 
 from graphsqueak.errors import InputError
 
-__all__ = [
-    "available_memory",
-    "check_fits",
-    "peak_rss",
-    "readable_size",
-    "release_memory",
-    "size_in_bytes",
-]
-
 
 def peak_rss() -> int:
     """Return the peak memory of this process, in bytes."""

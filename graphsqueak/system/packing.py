@@ -22,8 +22,6 @@ import numpy as np
 from graphsqueak.errors import InputError
 from graphsqueak.system.expansion import check_arrow_sizes
 
-__all__ = ["pack", "pack_bytes", "pack_state", "unpack", "unpack_state"]
-
 _PACKAGE = __name__.partition(".")[0]
 _RECORD = b"record"
 _SHAPES = b"shapes"

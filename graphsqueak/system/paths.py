@@ -21,18 +21,6 @@ from urllib.parse import unquote
 
 from graphsqueak.errors import InputError
 
-__all__ = [
-    "ADDRESS",
-    "AnyPath",
-    "is_remote",
-    "is_utf8",
-    "is_within",
-    "local_path",
-    "matches",
-    "resolved",
-    "same_file",
-]
-
 # A path on disk or an address.
 AnyPath: TypeAlias = str | os.PathLike
 

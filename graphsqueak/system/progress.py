@@ -19,8 +19,6 @@ from typing import TypeAlias
 
 from graphsqueak.system.terminal import printable
 
-__all__ = ["Progress", "reporter"]
-
 Progress: TypeAlias = bool | Callable[[int, float, str], None]
 
 # Longest pause between two lines of a log, so that a run of hours is seen to be alive. The pauses

@@ -16,21 +16,6 @@ from graphsqueak.errors import InputError
 from graphsqueak.system.paths import AnyPath, is_remote, local_path
 from graphsqueak.system.time_limits import TimedFile, call_within, timeout_seconds
 
-__all__ = [
-    "RemoteFile",
-    "check_address",
-    "exists",
-    "files_in",
-    "find_remote",
-    "is_remote_file",
-    "matching_files",
-    "open_bytes",
-    "place_in",
-    "read_bytes",
-    "remove",
-    "send_file",
-]
-
 
 class RemoteFile(NamedTuple):
     """File at an address: `key` in a file system of fsspec."""

@@ -12,8 +12,6 @@ import os
 import re
 import sys
 
-__all__ = ["is_open_at_start", "open_closed_streams", "print_message", "printable"]
-
 # C0 and C1 control characters, marks and overrides of direction, line separators, surrogates
 _UNPRINTABLE = re.compile(
     "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"

@@ -17,8 +17,6 @@ from typing import Any
 
 from graphsqueak.system.environment import number_from_environment
 
-__all__ = ["TIMEOUT_VARIABLE", "TimedFile", "call_within", "timeout_seconds"]
-
 TIMEOUT_VARIABLE = "GRAPHSQUEAK_TIMEOUT"
 # Seconds. fsspec fetches some megabytes per call: this allows connections of 100 kB/s. Halved, it
 # allows 200 kB/s; doubled, a silent service is given up after two minutes.

@@ -33,8 +33,6 @@ from graphsqueak.system.time_limits import call_within, timeout_seconds
 from graphsqueak.trees.running import compute, run_here, size_of
 from graphsqueak.validation import check_count
 
-__all__ = ["dask_setup", "open_backend"]
-
 # Parts of a graph in memory are sent with the tasks, on purpose; Dask warns from 10 MB.
 _SEND_LARGE_TASKS = {"distributed.admin.large-graph-warning-threshold": "1000 PB"}
 _LOCAL_CONFIG = {
@@ -194,24 +192,22 @@ def _submit(client, topic, tree, leaf, merge, items, seeds):
     for place, node in enumerate(tree.post_order()):
         children = tree.children(node)
         prior_node = tree.prior_node(node)
-        task = _NodeTask(
-            function=merge if children else leaf,
-            node=node,
-            seed=seeds[node],
-            topic=topic,
-            returns_prior=node in tree.prior_nodes,
+        returns_prior = node in tree.prior_nodes
+        task = partial(
+            _run_node, topic=topic, node=node, seed=seeds[node], returns_prior=returns_prior
         )
         if children:
-            call = task.run_merge
+            kind = "merge"
+            call = partial(task, merge)
             inputs = [outputs[child] for child in children]
         else:
-            call = partial(task.run_leaf, items[node])
+            kind = "leaf"
+            call = partial(task, leaf, item=items[node])
             inputs = [] if prior_node is None else [priors[prior_node]]
-        kind = "merge" if children else "leaf"
         # Dask runs tasks of higher priority first.
         with dask.annotate(priority=-place):
             outputs[node] = _delay(call, inputs, key=(f"{topic}-{kind}", node))
-            if task.returns_prior:
+            if returns_prior:
                 # A leaf gets the prior alone, and not the result with it.
                 take_prior = attrgetter("prior")
                 priors[node] = _delay(take_prior, [outputs[node]], key=(f"{topic}-prior", node))
@@ -234,32 +230,23 @@ class _Output(NamedTuple):
     prior: Any
 
 
-class _NodeTask(NamedTuple):
-    """Work of one node of the tree, run by a worker."""
+def _run_node(function, *inputs, topic, node, seed, returns_prior, item=None):
+    """Return the output of one node, run by a worker, and report the node to the client.
 
-    function: Callable
-    node: int
-    seed: int
-    topic: str
-    returns_prior: bool
+    The inputs of a merge are outputs of other nodes. Those of a leaf are its prior, if it has one.
+    """
+    import distributed
 
-    def run_leaf(self, item, prior=None):
-        return self._run(item, prior)
-
-    def run_merge(self, *outputs):
-        return self._run([output.result for output in outputs], None)
-
-    def _run(self, inputs, prior):
-        """Return the output, and report the node to the client."""
-        import distributed
-
-        with _one_thread():
-            result, own_prior = compute(
-                self.function, inputs, self.seed, prior=prior, returns_prior=self.returns_prior
-            )
-        report = (self.node, peak_rss(), size_of(result))
-        distributed.get_worker().log_event(self.topic, report)
-        return _Output(result, own_prior)
+    prior = None
+    if item is None:
+        item = [output.result for output in inputs]
+    elif inputs:
+        prior = inputs[0]
+    with _one_thread():
+        output = _Output(*compute(function, item, seed, prior=prior, returns_prior=returns_prior))
+    report = (node, peak_rss(), size_of(output.result))
+    distributed.get_worker().log_event(topic, report)
+    return output
 
 
 @contextlib.contextmanager

@@ -22,8 +22,6 @@ from graphsqueak.system.memory import peak_rss
 from graphsqueak.system.progress import Progress, reporter
 from graphsqueak.trees.shapes import Tree
 
-__all__ = ["TreeRun", "compute", "run_here", "run_tree", "size_of"]
-
 
 class TreeRun(NamedTuple):
     """Result of the root, peak memory of a worker, and bytes of all results that were merged."""
@@ -42,7 +40,6 @@ def run_tree(
     seed: int,
     backend: Callable,
     progress: Progress = False,
-    unit: str = "parts",
 ) -> TreeRun:
     """Run a merge tree on a backend.
 
@@ -60,8 +57,6 @@ def run_tree(
         From `open_backend`, or `run_here`.
     progress : bool or callable
         As in `graphsqueak.system.progress`; counts leaves.
-    unit : str
-        Name of a leaf in progress messages.
 
     Returns
     -------
@@ -77,7 +72,7 @@ def run_tree(
     """
     peak_of_node: dict[int, int] = {}
     size_of_node: dict[int, int] = {}
-    with reporter(progress, "running the tree", unit=unit) as show:
+    with reporter(progress, "running the tree", unit="parts") as show:
 
         def report(node, peak, size):
             # A node is reported twice if its worker died after the first report.

@@ -16,8 +16,6 @@ from graphsqueak.errors import InputError, Parameter
 from graphsqueak.randomness import child_seed
 from graphsqueak.validation import check_count
 
-__all__ = ["Tree", "as_tree", "guided", "k_ary", "sequential"]
-
 # Results that a merge of a guided tree takes, besides the leader. The bound limits the memory of a
 # merge. Halved or doubled (32 parts, 12 seeds, two graphs): epsilon changes by at most 1.2 %,
 # with a standard error of 1 %.
@@ -174,7 +172,8 @@ def guided(n_leaves: int) -> Tree:
             leader = merges.add([leader, *left])
         size *= 2
         leader_of_size[size] = leader
-    prior_sizes = [_largest_power_of_two((leaf - 1) // 2) for leaf in range(n_leaves)]
+    # The largest power of two below leaf / 2; 0, which is no size, for the first three leaves.
+    prior_sizes = [1 << max((leaf - 1) // 2, 0).bit_length() >> 1 for leaf in range(n_leaves)]
     return merges.tree(leader_of_size.get(size) for size in prior_sizes)
 
 
@@ -215,8 +214,3 @@ class _Merges:
 
     def tree(self, prior_nodes=()):
         return Tree(self._n_leaves, tuple(self._merges), tuple(prior_nodes))
-
-
-def _largest_power_of_two(limit):
-    """Return the largest power of two up to `limit`, 0 if there is none."""
-    return 1 << (limit.bit_length() - 1) if limit >= 1 else 0

@@ -26,6 +26,7 @@ from graphsqueak.sparsifiers import StreamOptions, StreamSparsifier, TimedSparsi
 from graphsqueak.sparsifiers.resistance.sketch import precise_embedding
 from graphsqueak.sparsifiers.stream.arrival_filter import ArrivalFilter
 from graphsqueak.sparsifiers.stream.edge_buffer import SampledEdges
+from graphsqueak.sparsifiers.stream.priority_nodes import PriorityNodes
 from graphsqueak.sparsifiers.stream.rescale import rescale_to_degrees
 from graphsqueak.system.packing import unpack
 from tests.golden import (
@@ -80,10 +81,12 @@ def arrival_filter():
     graph = social().simplified()
     sketch = precise_embedding(graph, n_probes=8, seed=7)
     known = ArrivalFilter.from_sketch(sketch, graph.components(), scale=2.0)
-    index, weight = known.sample(
-        graph.tail, graph.head, graph.weight, seed=11, first_edge_index=1000
-    )
-    return {"index": index, "weight": weight}
+    no_forest = np.zeros(graph.n_edges, dtype=bool)
+    edges = SampledEdges(graph.tail, graph.head, graph.weight, no_forest)
+    kept = known.sample_edges(edges, 1000, seed=11, priority=PriorityNodes())
+    # Simplified edges are sorted by their ends.
+    index = np.searchsorted(300 * graph.tail + graph.head, 300 * kept.tail + kept.head)
+    return {"index": index.astype(np.int32), "weight": kept.weight}
 
 
 def resparsify():

@@ -48,8 +48,6 @@ from graphsqueak.solvers.laplacian_solver import LaplacianSolver
 from graphsqueak.solvers.matrix import multiply
 from graphsqueak.sparsifiers.certificate.forest_norm import SQRT_EPS, ForestNorm
 
-__all__ = ["WINDOW_NUMBERS", "BlockLanczos", "gaussian_start"]
-
 # Numbers (4 MiB) of the window of a block of one column. Wider blocks take fewer steps, and have
 # the square of their width times as many. Halved: up to 7 % more steps on graphs of 6,000 to 20,000
 # nodes. Doubled: the same steps, and twice the memory.

@@ -19,8 +19,6 @@ from graphsqueak.errors import InputError, Parameter
 from graphsqueak.sparsifiers.certificate.forest_norm import SQRT_EPS
 from graphsqueak.validation import check_choice
 
-__all__ = ["Certificate", "component_problem"]
-
 
 @dataclass(frozen=True)
 class Certificate:
@@ -202,23 +200,27 @@ class Certificate:
             rescaled = (
                 f"factor on all weights that minimizes the error: {self.epsilon_rescaled:.4g}"
             )
-        cost = f"passes over the edges: {self.passes}, in {self.seconds:.3g} s"
-        rows: list[tuple[str, Any, str]] = [
-            ("epsilon_lower", self.epsilon_lower, "an error of this size was found"),
-            ("epsilon_upper", self.epsilon_upper, f"no error is larger, {self._confidence}"),
-            ("lambda_min", self.lambda_min, f"every cut is at least this times {graph_value}"),
-            ("lambda_max", self.lambda_max, f"every cut is at most this times {graph_value}"),
-            ("kappa", self.kappa, "lambda_max / lambda_min, independent of the scale of weights"),
-            ("optimal_scale", self.optimal_scale, rescaled),
-            ("steps", self.steps, cost),
-        ]
-        pairs = (
-            ("minimizing_pair", self.minimizing_pair, "connected too weakly in the sparsifier"),
-            ("maximizing_pair", self.maximizing_pair, "connected too strongly in the sparsifier"),
-        )
-        rows += [(name, f"{p[0]} and {p[1]}", meaning) for name, p, meaning in pairs if p]
-        notes = (("problem", self.problem), ("unresolved", self.unresolved))
-        rows += [(name, note, "") for name, note in notes if note]
+        meanings = {
+            "epsilon_lower": "an error of this size was found",
+            "epsilon_upper": f"no error is larger, {self._confidence}",
+            "lambda_min": f"every cut is at least this times {graph_value}",
+            "lambda_max": f"every cut is at most this times {graph_value}",
+            "kappa": "lambda_max / lambda_min, independent of the scale of weights",
+            "optimal_scale": rescaled,
+            "steps": f"passes over the edges: {self.passes}, in {self.seconds:.3g} s",
+            "minimizing_pair": "connected too weakly in the sparsifier",
+            "maximizing_pair": "connected too strongly in the sparsifier",
+            "problem": "",
+            "unresolved": "",
+        }
+        rows = []
+        for name, meaning in meanings.items():
+            value = getattr(self, name)
+            if isinstance(value, tuple):
+                value = f"{value[0]} and {value[1]}"
+            # Pairs and notes may be missing.
+            if value not in (None, ""):
+                rows.append((name, value, meaning))
         return rows
 
     @property

@@ -40,8 +40,6 @@ from graphsqueak.sparsifiers.certificate.stopping_rule import (
 from graphsqueak.system.progress import Progress, reporter
 from graphsqueak.validation import check_choice, check_count, check_real
 
-__all__ = ["certify"]
-
 # Nodes up to which all ratios are computed, in time n^3 and memory n^2: 0.3 s for 1000 nodes and
 # 1.7 s for 2000, against 0.2 s by Lanczos. The bounds are then exact and hold always.
 MAX_DENSE_NODES = 2000

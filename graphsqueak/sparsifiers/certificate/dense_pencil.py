@@ -46,8 +46,6 @@ import scipy.sparse
 from graphsqueak.graph.forest import make_sets, union_edges
 from graphsqueak.sparsifiers.certificate.forest_norm import ROUNDING_UNIT
 
-__all__ = ["DenseRatios", "dense_ratios"]
-
 
 class DenseRatios(NamedTuple):
     """Ratios x' L_H x / x' L_G x, and the vectors of the extreme ones.

@@ -31,8 +31,6 @@ from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.graph.forest import approx_max_forest, root_forest
 from graphsqueak.system.kernels import njit_cached
 
-__all__ = ["ROUNDING_UNIT", "SQRT_EPS", "ForestNorm"]
-
 # 8 u. Errors of up to 0.6 u sqrt(chi) were observed in Lanczos recurrences. Doubled: no change.
 # Halved: no change, except for two blocks joined by a weight of 1e-12, which then get a narrower
 # start, 45 % more steps and 10 % less time.

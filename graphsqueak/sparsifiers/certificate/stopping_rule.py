@@ -6,8 +6,6 @@ import numpy as np
 
 from graphsqueak.sparsifiers.certificate.forest_norm import SQRT_EPS
 
-__all__ = ["KAPPA_RTOL", "ROUNDING_DOMINATES", "ExtremeRatios", "StoppingRule"]
-
 ROUNDING_DOMINATES = (
     "the weights differ by too many orders of magnitude for method='lanczos'; use method='dense'"
 )

@@ -30,8 +30,6 @@ import numpy as np
 
 from graphsqueak.system.kernels import STEPS_PER_EDGE, njit_cached, parallel_njit, run_kernel
 
-__all__ = ["cut_bounds", "degree_terms", "terms_of_degrees"]
-
 
 def cut_bounds(tail: np.ndarray, head: np.ndarray, weight: np.ndarray, n_nodes: int) -> np.ndarray:
     """Return a lower bound on the resistance of every edge, from the cuts of single linkage.

@@ -31,13 +31,15 @@ is a few percent: 0.4 on random graphs of mean degree 40 and 2.9 of 10, 3.9 and 
 of 46 and 20, 1.0 on neighbor graphs in three dimensions.
 """
 
+from itertools import pairwise
+
 import numba
 import numpy as np
 
 from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.randomness import ITEM_WORD, uniform
+from graphsqueak.randomness import uniforms
 from graphsqueak.solvers.laplacian_solver import LaplacianSolver
-from graphsqueak.solvers.matrix import aligned_like, multiply
+from graphsqueak.solvers.matrix import aligned_like, inverse_or_zero, multiply
 from graphsqueak.sparsifiers.resistance.sketch import (
     ResistanceEmbedding,
     solve_random_rhs,
@@ -45,19 +47,11 @@ from graphsqueak.sparsifiers.resistance.sketch import (
 )
 from graphsqueak.system.kernels import (
     STEPS_PER_EDGE,
-    njit_cached,
     parallel_njit,
+    parts,
     read_only_views,
     run_kernel,
 )
-
-__all__ = [
-    "FOSTER_TOLERANCE",
-    "coarse_sparsifier",
-    "degree_resistances",
-    "degree_sketch",
-    "leverages_fit",
-]
 
 # The figures below are leverage-weighted errors of resistances on a neighbor graph (30 neighbors,
 # two dimensions), 4.5 % with the values given. Random graphs, block models and heavy-tailed
@@ -112,8 +106,10 @@ def degree_sketch(edges, degrees, *, seed, ridge=0.0, is_averaged=True):
     >>> float(degree_resistances(points, degrees, *edges[:3]).mean().round(3))
     0.02
     """
-    inv_degree = _inverse_or_zero(degrees)
-    sketched_leverage = _sketched_leverage(*read_only_views(*edges[:3]), inv_degree)
+    inv_degree = inverse_or_zero(degrees).astype(np.float32)
+    tail, head, weight, _ = edges
+    # 2 sum_e w_e^2 / (d_u d_v)
+    sketched_leverage = 2 * np.dot(weight * inv_degree[tail], weight * inv_degree[head])
     if sketched_leverage > (FOSTER_TOLERANCE - 1) * degrees.size:
         return None
 
@@ -157,7 +153,7 @@ def degree_resistances(points, degrees, tail, head, weight):
     resistance = np.empty(tail.size, weight.dtype)
     # Both numbers of a node in one cache line: 1 / d_u, and a bound on |X_u - X_v|^2 for any v.
     node_terms = np.zeros((degrees.size, 2), np.float32)
-    node_terms[:, 0] = _inverse_or_zero(degrees)
+    node_terms[:, 0] = inverse_or_zero(degrees)
     node_terms[: len(points), 1] = 2 * np.einsum("uk,uk->u", points, points)
     run_kernel(
         _corrected_resistances,
@@ -182,18 +178,12 @@ def leverages_fit(resistance, weight, n_nodes):
     return bool(total <= FOSTER_TOLERANCE * n_nodes)
 
 
-def _inverse_or_zero(degrees):
-    """Return 1 / degree in single precision, 0 for a node without edges."""
-    out = np.zeros(degrees.size, np.float32)
-    return np.divide(1.0, degrees, out=out, where=degrees > 0, casting="same_kind")
-
-
 def _neighbor_means(rows, points):
     """Return D^-1 A x, the mean of every node's neighbors, without the noise of the node itself."""
     product = aligned_like(points)
     multiply(rows.astype(points.dtype), points, product)
     # D^-1 A = I - D^-1 L
-    return points - product * _inverse_or_zero(rows.diagonal())[:, None]
+    return points - product * inverse_or_zero(rows.diagonal()).astype(np.float32)[:, None]
 
 
 def coarse_sparsifier(edges, inv_degree, *, edges_per_node, seed):
@@ -208,39 +198,18 @@ def coarse_sparsifier(edges, inv_degree, *, edges_per_node, seed):
         Edges to sample per node.
     seed : int
     """
-    is_kept = np.empty(edges.n_edges, dtype=np.bool_)
-    run_kernel(
-        _sample_by_degrees,
-        STEPS_PER_EDGE * edges.n_edges,
-        *read_only_views(*edges[:3]),
-        inv_degree,
-        edges_per_node,
-        np.uint64(seed),
-        is_kept,
-    )
-    tail, head, weight, in_forest = edges.select(np.flatnonzero(is_kept | edges.in_forest))
-    weight = weight.astype(np.float64)
-    probability = np.minimum(edges_per_node * weight * (inv_degree[tail] + inv_degree[head]), 1.0)
-    probability[in_forest] = 1.0
-    return EdgeList.from_validated(tail, head, weight / probability, inv_degree.size)
-
-
-@njit_cached
-def _sketched_leverage(tail, head, weight, inv_degree):
-    """Return 2 sum_e w_e^2 / (d_u d_v)."""
-    total = 0.0
-    for e in range(tail.size):
-        w = np.float64(weight[e])
-        total += 2 * (w * inv_degree[tail[e]]) * (w * inv_degree[head[e]])
-    return total
-
-
-@parallel_njit
-def _sample_by_degrees(tail, head, weight, inv_degree, scale, seed, sampled):
-    """Sample edges with probabilities scale * w * (1 / d_u + 1 / d_v)."""
-    for e in numba.prange(tail.size):
-        probability = scale * weight[e] * (inv_degree[tail[e]] + inv_degree[head[e]])
-        sampled[e] = uniform(seed, np.uint64(e), ITEM_WORD) < probability
+    sampled = []
+    # In blocks, to bound temporary memory.
+    for start, stop in pairwise(parts(edges.n_edges)):
+        tail, head, weight, in_forest = edges.select(slice(start, stop))
+        weight = weight.astype(np.float64)
+        probability = edges_per_node * weight * (inv_degree[tail] + inv_degree[head])
+        probability = np.minimum(probability, 1.0)
+        probability[in_forest] = 1.0
+        is_kept = uniforms(seed, start, stop) < probability
+        sampled.append((tail[is_kept], head[is_kept], (weight / probability)[is_kept]))
+    columns = map(np.concatenate, zip(*sampled, strict=True))
+    return EdgeList.from_validated(*columns, inv_degree.size)
 
 
 @parallel_njit

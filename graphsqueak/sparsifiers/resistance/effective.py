@@ -30,8 +30,6 @@ from graphsqueak.sparsifiers.resistance.selected import (
 from graphsqueak.sparsifiers.resistance.sketch import precise_embedding, squared_distances
 from graphsqueak.validation import check_choice, check_count, check_real, check_span
 
-__all__ = ["check_pairs", "effective_resistance"]
-
 # Right-hand sides of the first sketch, which shows how many are needed for `rtol`. As many exact
 # solves take no longer than a sketch. On random graphs with 8 edges per node, half as many have
 # 40 % more error and take 20 % less time; twice as many have 30 % less and take twice as long.

@@ -25,13 +25,6 @@ from graphsqueak.sparsifiers.resistance.sketch import (
     sketch_resistances,
 )
 
-__all__ = [
-    "DEGREE_APPROX_MIN_NODES",
-    "ResistanceEstimate",
-    "estimate",
-    "resistances_if_current",
-]
-
 # Below this number of nodes a sketch takes 10 to 30 ms, and degrees are not tried. Halved, streams
 # over graphs of 3,000 nodes take 40 % less time, 20 to 30 ms of 50 to 60. Doubled, those of 6,000
 # nodes take 60 to 100 % longer. Their errors change by at most 2 %.

@@ -11,8 +11,6 @@ import scipy.linalg
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.solvers.laplacian_solver import LaplacianSolver
 
-__all__ = ["MAX_BLOCK_ENTRIES", "exact_resistances"]
-
 # Entries of one block of right-hand sides, 128 MiB in double precision, and of the largest dense
 # inverse, of 4,096 nodes: one solve per node takes five times as long (3,500 nodes: 5.7 s instead
 # of 1.1 s with half the entries). With twice the entries and memory, 5,000 nodes take 3 s instead
@@ -75,16 +73,12 @@ def _invert_dense(graph, component, tail, head):
 def _solve_per_pair(graph, tail, head, n_columns):
     """Return the voltages between pairs when a unit current flows from one node to the other."""
     solver = LaplacianSolver(graph)
-    resistance = np.empty(tail.size)
+    pairs = EdgeList.from_validated(tail, head, np.ones(tail.size), graph.n_nodes)
+    resistance = []
     for start in range(0, tail.size, n_columns):
-        block = slice(start, start + n_columns)
-        column = np.arange(tail[block].size)
-        rhs = np.zeros((graph.n_nodes, column.size))
-        rhs[tail[block], column] += 1
-        rhs[head[block], column] -= 1
-        voltage = solver.solve(rhs)
-        resistance[block] = voltage[tail[block], column] - voltage[head[block], column]
-    return resistance
+        currents = pairs.part(start, start + n_columns).incidence().toarray().T
+        resistance.append(np.einsum("uk,uk->k", currents, solver.solve(currents)))
+    return np.concatenate(resistance)
 
 
 def _solve_per_node(graph, nodes, tail, head, n_columns):

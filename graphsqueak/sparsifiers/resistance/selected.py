@@ -21,13 +21,11 @@ References
 
 import numpy as np
 import scipy.sparse.csgraph
-import scipy.sparse.linalg
 
 from graphsqueak.graph.edge_list import EdgeList
+from graphsqueak.solvers.direct import factorize_symmetric
 from graphsqueak.sparsifiers.resistance.exact import MAX_BLOCK_ENTRIES
 from graphsqueak.system.kernels import njit_cached
-
-__all__ = ["has_small_separators", "selected_resistances"]
 
 # Root mean square bandwidth, in units of sqrt(n), of a graph that is nearly planar: 1 on grids,
 # about sqrt(n) on expanders. Halved or doubled, grids and neighbor graphs in two and three
@@ -90,9 +88,7 @@ def selected_resistances(
     grounded = by_degree[np.unique(component[by_degree], return_index=True)[1]]
     kept = np.delete(np.arange(graph.n_nodes), grounded)
     matrix = graph.laplacian()[kept][:, kept].tocsc()
-    factor = scipy.sparse.linalg.splu(
-        matrix, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}
-    )
+    factor = factorize_symmetric(matrix)
     # Different permutations mean that SuperLU pivoted: the factors are not symmetric.
     if not np.array_equal(factor.perm_r, factor.perm_c):
         return None

@@ -69,19 +69,9 @@ from graphsqueak.solvers.backend_choice import (
 )
 from graphsqueak.solvers.conjugate_gradient import conjugate_gradient
 from graphsqueak.solvers.laplacian_solver import LaplacianSolver
+from graphsqueak.solvers.matrix import inverse_or_zero
 from graphsqueak.sparsifiers.resistance.bounds import cut_bounds, terms_of_degrees
 from graphsqueak.system.kernels import njit_cached, parallel_njit, read_only_views, run_kernel
-
-__all__ = [
-    "Potentials",
-    "ResistanceEmbedding",
-    "embed",
-    "precise_embedding",
-    "sketch_resistances",
-    "solve_random_rhs",
-    "squared_distance",
-    "squared_distances",
-]
 
 # Columns by which convergence and bottlenecks are detected: one of them may miss a bottleneck by
 # chance. Halved, the error of streams changes by -6 to +2 %.
@@ -243,8 +233,7 @@ def embed(
 
     # X = Z - D^-1 Y. An isolated node stays at the origin.
     points = solved.points
-    inv_degree = np.divide(1.0, degree, out=np.zeros_like(degree), where=degree > 0)
-    points -= rhs * inv_degree[:, None].astype(dtype)
+    points -= rhs * inverse_or_zero(degree)[:, None].astype(dtype)
     return ResistanceEmbedding(points, degree, solved.mean_inverse_eigenvalue, solved.is_resolved)
 
 

@@ -31,6 +31,7 @@ import numba
 import numpy as np
 
 from graphsqueak.randomness import ITEM_WORD, uniform
+from graphsqueak.solvers.matrix import inverse_or_zero
 from graphsqueak.sparsifiers.resistance.sketch import ResistanceEmbedding
 from graphsqueak.sparsifiers.stream.edge_buffer import SampledEdges
 from graphsqueak.sparsifiers.stream.priority_nodes import LARGEST_OVERSAMPLING, PriorityNodes
@@ -43,13 +44,10 @@ from graphsqueak.system.kernels import (
     run_kernel,
 )
 
-__all__ = ["ArrivalFilter"]
-
 # Edges that pass through the loops of `_sample_block` together: their arrays (7 kB) stay in the L1
 # cache. One edge after the other takes twice as long; half or twice as many differ by less than the
 # noise of 10 %.
 _BLOCK_EDGES = 256
-_NO_EDGES = np.zeros(0, dtype=np.bool_)
 
 
 class ArrivalFilter(NamedTuple):
@@ -86,7 +84,7 @@ class ArrivalFilter(NamedTuple):
         is_connected = component.size == 0 or (component == component[0]).all()
         return cls._build(
             points=sketch.points / np.float32(np.sqrt(sketch.points.shape[1])),
-            inv_degree=_inverse(sketch.degree),
+            inv_degree=inverse_or_zero(sketch.degree).astype(np.float32),
             component=component[:0] if is_connected else component,
             scale=float(scale),
         )
@@ -108,7 +106,7 @@ class ArrivalFilter(NamedTuple):
 
     def refresh(self, degrees: np.ndarray) -> "ArrivalFilter":
         """Return the same filter with the current degrees."""
-        inv_degree = _inverse(degrees[: self.dist_bound.size])
+        inv_degree = inverse_or_zero(degrees[: self.dist_bound.size]).astype(np.float32)
         return self._replace(inv_degree=inv_degree, upper_bound=inv_degree + self.dist_bound)
 
     def to_arrays(self) -> dict[str, np.ndarray]:
@@ -143,82 +141,45 @@ class ArrivalFilter(NamedTuple):
         leverage = edges.weight * resistance.astype(np.float64)
         return np.where(is_known, leverage, LARGEST_OVERSAMPLING)
 
-    def sample(
-        self,
-        tail: np.ndarray,
-        head: np.ndarray,
-        weight: np.ndarray,
-        keep_always: np.ndarray = _NO_EDGES,
-        *,
-        seed: int,
-        first_edge_index: int,
-        priority: PriorityNodes | None = None,
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Sample edges independently.
+    def sample_edges(
+        self, edges: SampledEdges, first_edge_index: int, *, seed: int, priority: PriorityNodes
+    ) -> SampledEdges:
+        """Sample edges independently, those of the forest with probability 1.
 
         Parameters
         ----------
-        tail, head, weight : ndarray
-        keep_always : ndarray of bool, optional
-            Edges that are kept with their weights; empty for none.
-        seed : int
+        edges : SampledEdges
         first_edge_index : int
             Index of the first of these edges in the stream. The random number of an edge depends on
             the seed and its index only.
-        priority : PriorityNodes, optional
+        seed : int
+        priority : PriorityNodes
 
         Returns
         -------
-        index : ndarray of int32
-            The edges that are kept.
-        weight : ndarray of float64
-            Their weights, w / p.
+        SampledEdges
+            The edges that are kept, with weights w / p in double precision.
         """
-        mask, oversampling = (PriorityNodes() if priority is None else priority).active()
-        index = np.empty(tail.size, dtype=np.int32)
-        new_weight = np.empty(tail.size)
-        part = parts(tail.size)
+        index = np.empty(edges.n_edges, dtype=np.int32)
+        new_weight = np.empty(edges.n_edges)
+        part = parts(edges.n_edges)
         size = np.zeros(N_PARTS, dtype=np.int64)
         run_kernel(
             _sample_parts,
-            STEPS_PER_EDGE * tail.size,
+            STEPS_PER_EDGE * edges.n_edges,
             part,
             (self.points, self.inv_degree, self.upper_bound, self.component, self.scale),
-            (mask, oversampling),
-            (tail, head, weight, keep_always),
+            priority.active(),
+            # Mostly no edge is in the forest, which saves a loop.
+            (*edges[:3], edges.in_forest if edges.in_forest.any() else edges.in_forest[:0]),
             np.uint64(seed),
             np.uint64(first_edge_index),
             index,
             new_weight,
             size,
         )
-        kept = [slice(start, start + n) for start, n in zip(part[:-1], size, strict=True)]
-        return (
-            np.concatenate([index[one] for one in kept]),
-            np.concatenate([new_weight[one] for one in kept]),
-        )
-
-    def sample_edges(
-        self, edges: SampledEdges, first_edge_index: int, *, seed: int, priority: PriorityNodes
-    ) -> SampledEdges:
-        """Sample edges as `sample` does, those of the forest with probability 1."""
-        index, weight = self.sample(
-            edges.tail,
-            edges.head,
-            edges.weight,
-            # Mostly there is none, which saves a loop.
-            edges.in_forest if edges.in_forest.any() else _NO_EDGES,
-            seed=seed,
-            first_edge_index=first_edge_index,
-            priority=priority,
-        )
-        return edges.select(index)._replace(weight=weight)
-
-
-def _inverse(degrees):
-    """Return 1 / d in single precision; 0 for isolated nodes."""
-    inv_degree = np.zeros(degrees.size, dtype=np.float32)
-    return np.divide(1.0, degrees, out=inv_degree, where=degrees > 0)
+        kept = np.concatenate([np.arange(a, a + n) for a, n in zip(part[:-1], size, strict=True)])
+        return edges.select(index[kept])._replace(weight=new_weight[kept])
 
 
 @parallel_njit

@@ -40,8 +40,6 @@ from graphsqueak.system.atomic import atomic_file
 from graphsqueak.system.packing import pack
 from graphsqueak.validation import check_real
 
-__all__ = ["BaseStream", "seed_from"]
-
 
 class BaseStream(ReprMixin):
     """Base class of the stream sparsifiers.

@@ -32,18 +32,6 @@ from graphsqueak.system.atomic import is_file
 from graphsqueak.system.packing import unpack
 from graphsqueak.system.remote import open_bytes, read_bytes
 
-__all__ = [
-    "FORMAT",
-    "STREAM",
-    "TIMED",
-    "VERSION",
-    "check_ids",
-    "check_numbers",
-    "check_state",
-    "is_checkpoint",
-    "read_checkpoint",
-]
-
 FORMAT = "graphsqueak stream"
 # Version of the format; checkpoints of other versions are refused.
 VERSION = 10

@@ -22,8 +22,6 @@ from graphsqueak.randomness import PROBE_SEED, random_bits
 from graphsqueak.sparsifiers.stream.edge_buffer import SampledEdges
 from graphsqueak.system.kernels import njit_cached, read_only_views
 
-__all__ = ["N_STD_BY_CHANCE", "BottleneckCuts", "RandomCuts", "warn_if_worse"]
-
 _N_CUTS = np.iinfo(np.uint8).bits
 # Standard deviations that chance exceeds once in 30,000 samples. A bottleneck cut is reported if it
 # changed by more. The expected number of edges of the final sample is as far below the budget:
@@ -88,8 +86,7 @@ class RandomCuts:
         n_unions = np.count_nonzero(union_edges(make_sets(n_nodes), edges.tail, edges.head))
         if n_nodes - n_unions != n_components:
             return np.inf
-        ratio = np.divide(found, expected, out=np.ones(_N_CUTS), where=expected != 0)
-        return float(np.abs(ratio - 1).max())
+        return _largest_change(expected, found)
 
     def _grow(self, n_nodes):
         n_known = self._signs.size
@@ -124,12 +121,9 @@ class BottleneckCuts(NamedTuple):
 
         If resistances are right, a cut keeps at least as many edges as a node has on average.
         """
-        before = self.weights
-        after = _cut_weights(self.sides, sampled)
-        ratio = np.divide(after, before, out=np.ones_like(before), where=before > 0)
-        change = np.abs(ratio - 1).max()
+        change = _largest_change(self.weights, _cut_weights(self.sides, sampled))
         by_chance = N_STD_BY_CHANCE * np.sqrt(self.sides.size / max(sampled.n_edges, 1))
-        return float(change) if change > by_chance else 0.0
+        return change if change > by_chance else 0.0
 
 
 def warn_if_worse(predicted: float, error: float) -> None:
@@ -144,6 +138,11 @@ def warn_if_worse(predicted: float, error: float) -> None:
         ),
         stacklevel=4,
     )
+
+
+def _largest_change(before, after):
+    ratio = np.divide(after, before, out=np.ones(_N_CUTS), where=before != 0)
+    return float(np.abs(ratio - 1).max())
 
 
 def _cut_weights(sides, edges):

@@ -35,9 +35,6 @@ from scipy.sparse import get_index_dtype
 from graphsqueak.randomness import ROUNDING_WORD, child_seed, random_bits, shuffle, uniforms
 from graphsqueak.system.kernels import njit_cached, prefetch
 
-__all__ = ["count_std", "dependent_rounding"]
-
-
 # Edges per tour that is walked at the same time: every step waits for memory, and other walks use
 # that time. A single walk takes up to three times as long for a million edges. Walks that meet
 # disturb a node: four walks for 350 nodes at 1.2 edges per node have 4 % more error. Halved or

@@ -5,8 +5,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["EdgeBuffer", "SampledEdges", "fits_float32"]
-
 
 class SampledEdges(NamedTuple):
     """Edges in a sample, as columns.

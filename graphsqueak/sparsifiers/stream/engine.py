@@ -19,8 +19,6 @@ from graphsqueak.sparsifiers.stream.resparsify import refilter, resparsify, resp
 from graphsqueak.sparsifiers.stream.state import Arrays, Numbers, StreamConfig, StreamState
 from graphsqueak.validation import check_span
 
-__all__ = ["PracticalEngine"]
-
 
 class PracticalEngine:
     """The engine behind `StreamSparsifier(method="stream")`.

@@ -36,8 +36,6 @@ from graphsqueak.sparsifiers.stream.rescale import rescale_to_degrees
 from graphsqueak.sparsifiers.stream.resparsify import estimate_resistances
 from graphsqueak.sparsifiers.stream.subsample import sample_to_budget
 
-__all__ = ["Finalized", "finalize"]
-
 
 class Finalized(NamedTuple):
     """A sparsifier, and what is predicted and known about it.

@@ -46,8 +46,6 @@ from graphsqueak.sparsifiers.stream.finalize import Finalized
 from graphsqueak.sparsifiers.stream.state import Arrays, Numbers, StreamConfig, StreamState
 from graphsqueak.validation import check_count
 
-__all__ = ["KelnerLevinEngine", "kelner_levin_copies", "kelner_levin_engine"]
-
 # Number of edges for which the guarantee holds: the length of a stream is not known. There are
 # fewer than n_edges / n_nodes resparsifications. Halved or doubled, copies change by 2 %.
 _MAX_EDGES = 10**12

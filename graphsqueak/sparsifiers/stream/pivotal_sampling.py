@@ -36,8 +36,6 @@ from graphsqueak.system.kernels import (
     run_kernel,
 )
 
-__all__ = ["pivotal_sample"]
-
 
 def pivotal_sample(leverage, is_certain, scale, *, seed):
     """Sample edges in order with probabilities min(1, scale leverage).

@@ -17,8 +17,6 @@ from graphsqueak.nodes.numbering import Numbering
 from graphsqueak.sampling import find_scale
 from graphsqueak.sparsifiers.stream.edge_buffer import SampledEdges
 
-__all__ = ["LARGEST_OVERSAMPLING", "PRIORITY_FRACTION", "PriorityNodes", "as_plain_ids"]
-
 # Fraction of the budget for edges at priority nodes. With less, labelled nodes lose neighbors; with
 # more, the rest of the graph loses edges. It is the default of the option `priority_fraction`.
 PRIORITY_FRACTION = 0.5

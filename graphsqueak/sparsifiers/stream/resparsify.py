@@ -32,14 +32,6 @@ from graphsqueak.sparsifiers.stream.edge_buffer import fits_float32
 from graphsqueak.sparsifiers.stream.subsample import sample_edges
 from graphsqueak.system.memory import release_memory
 
-__all__ = [
-    "BufferOverflow",
-    "estimate_resistances",
-    "refilter",
-    "resparsify",
-    "resparsify_if_full",
-]
-
 # Below this density the degree embedding is not averaged over neighbors: averaging underestimates
 # resistances on near-trees (nested rings at 4 edges per node: error 0.85 instead of 0.73).
 _MIN_EDGES_PER_NODE_FOR_AVERAGING = 5.0

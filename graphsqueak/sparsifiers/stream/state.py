@@ -33,8 +33,6 @@ from graphsqueak.sparsifiers.stream.cut_probes import RandomCuts
 from graphsqueak.sparsifiers.stream.edge_buffer import EdgeBuffer, SampledEdges
 from graphsqueak.sparsifiers.stream.priority_nodes import PriorityNodes
 
-__all__ = ["Arrays", "Numbers", "StreamConfig", "StreamState"]
-
 # A state as named arrays and as named numbers.
 Arrays: TypeAlias = dict[str, np.ndarray]
 Numbers: TypeAlias = dict[str, Any]

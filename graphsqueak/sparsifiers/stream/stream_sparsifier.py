@@ -35,8 +35,6 @@ from graphsqueak.sparsifiers.stream.state import StreamConfig
 from graphsqueak.system.packing import pack_bytes
 from graphsqueak.validation import check_choice, check_real
 
-__all__ = ["StreamSparsifier"]
-
 
 class StreamSparsifier(BaseStream):
     """Spectral sparsifier of a graph whose edges arrive in batches.
@@ -173,7 +171,7 @@ class StreamSparsifier(BaseStream):
         if self.n_edges is not None or self.keep is not None or self.ridge > 0:
             raise InputError(
                 Parameter("method", "kelner-levin"),
-                " takes epsilon or n_copies, no budget and no ridge",
+                " takes epsilon (or n_copies), no budget and no ridge",
             )
         return kelner_levin_engine(self.epsilon, self.n_copies, seed=self._seed)
 

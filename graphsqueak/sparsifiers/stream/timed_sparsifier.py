@@ -42,8 +42,6 @@ from graphsqueak.sparsifiers.stream.state import StreamConfig, StreamState
 from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier
 from graphsqueak.validation import check_count, check_real
 
-__all__ = ["TimedSparsifier", "load_stream", "new_stream"]
-
 # Half-lives after which an edge may be forgotten, and the largest width of a pane: 2^-32 of a
 # weight is less than the rounding of single precision, 2^-24. At 16, with two full panes, errors of
 # bench_window.py change by at most 2.2 % and one budget more is kept; at 64 nothing changes there.

@@ -34,8 +34,6 @@ from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.graph.forest import find_all, make_sets, path_resistances, union_edges
 from graphsqueak.randomness import RandomState
 
-__all__ = ["cluster_forest", "effective_weight_forest", "low_stretch_forest", "total_stretch"]
-
 
 def low_stretch_forest(graph: EdgeList, *, random_state: RandomState = None) -> np.ndarray:
     """Return the mask of a spanning forest of low total stretch.

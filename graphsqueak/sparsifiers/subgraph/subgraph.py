@@ -36,8 +36,6 @@ from graphsqueak.sparsifiers.resistance.sketch import squared_distances
 from graphsqueak.sparsifiers.subgraph.low_stretch_forest import low_stretch_forest
 from graphsqueak.system.kernels import njit_cached
 
-__all__ = ["best_subgraph", "largest_ratio", "subgraph_sparsifier"]
-
 # Rounds in which off-tree edges are added. Halved, kappa is 13 to 42 % larger on meshes, circuits
 # and social graphs with 1.13 edges per node; doubled, it changes by -10 to +5 %.
 _N_ROUNDS = 8

@@ -54,18 +54,6 @@ from graphsqueak.trees.backends import open_backend
 from graphsqueak.trees.running import TreeRun, run_here, run_tree
 from graphsqueak.trees.shapes import Tree, as_tree
 
-__all__ = [
-    "DROPPED",
-    "LeafStore",
-    "MergeTree",
-    "Piece",
-    "TreeResult",
-    "grow_tree",
-    "leaf",
-    "merge",
-    "open_store",
-]
-
 # Counters of readers.
 DROPPED = ("n_self_loops", "n_zero_weights", "n_bad_lines")
 _RUN_FILE = "run.json"

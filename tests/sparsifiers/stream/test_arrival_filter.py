@@ -53,8 +53,9 @@ def test_every_edge_is_kept_with_its_probability(offset):
     sketch.points[:] += offset
     component = np.repeat([0, 30], [30, 10])
     known = ArrivalFilter.from_sketch(sketch, component, 3.0)
-    tail = rng.integers(1, 39, size=600)
-    head = np.append(rng.integers(1, 40, size=590), [45] * 10)
+    pairs = rng.choice(38 * 39, size=590, replace=False)
+    tail = 1 + np.append(pairs // 39, np.arange(10))
+    head = 1 + np.append(pairs % 39, [44] * 10)
     weight = rng.uniform(0.1, 4.0, size=600)
     priority = PriorityNodes(np.isin(np.arange(46), [5, 6]), oversampling=7.0)
     known_head = np.minimum(head, 39)
@@ -66,11 +67,12 @@ def test_every_edge_is_kept_with_its_probability(offset):
     keep_always = np.arange(600) % 50 == 7
     prob[keep_always] = 1.0
     new_weight = np.zeros((1000, 600))
+    edges = SampledEdges(tail, head, weight, keep_always)
+    edge_of_pair = {pair: edge for edge, pair in enumerate(zip(tail, head, strict=True))}
     for seed, row in enumerate(new_weight):
-        index, sampled_weight = known.sample(
-            tail, head, weight, keep_always, seed=seed, first_edge_index=9, priority=priority
-        )
-        row[index] = sampled_weight
+        kept = known.sample_edges(edges, 9, seed=seed, priority=priority)
+        index = [edge_of_pair[pair] for pair in zip(kept.tail, kept.head, strict=True)]
+        row[index] = kept.weight
     assert (new_weight[:, keep_always] == weight[keep_always]).all()
     frequency = (new_weight > 0).mean(axis=0)
     std = np.sqrt(prob * (1 - prob) / len(new_weight))
