@@ -50,16 +50,16 @@ __all__ = [
 # Largest matrix that is diagonalized densely, which is exact but slower: 130 to 270 ms at 900
 # nodes, compared with 8 to 40 ms. Halved or doubled: no change for other graphs.
 MAX_DENSE_NODES = 1000
-# The next two comments give the time if a number is halved and doubled: geometric mean over 36
-# cases (block models, random, heavy-tailed, small-world and nearest-neighbor graphs, grids; L and
-# normalized; 2 and 9 pairs), and the extreme cases. Without any change, a repeated run gave 1.00
-# (0.5 to 1.4).
+# The next two comments give the time if a number is halved and doubled: geometric mean and extreme
+# cases of 32 (block models, random, heavy-tailed, small-world and geometric graphs, a grid; L and
+# normalized; 9 pairs; tolerances 1e-3 and 1e-6). Without any change, a repeated run gave 1.00 (0.8
+# to 1.2).
 
-# Degree of the polynomial: products between two orthonormalizations. 1.34 (0.4 to 3.7); 0.94 (0.4
-# to 3.5). With 16, block models of 200,000 nodes need a second round (1.4 times the time).
+# Degree of the polynomial: products between two orthonormalizations. 1.10 (0.8 to 2.1); 1.13 (0.6
+# to 3.2). With 16, block models of 200,000 nodes need a second round (1.4 times the time).
 FILTER_DEGREE = 20
-# Rounds after which LOBPCG is faster. The iteration ends as soon as more are forecast. 1.00 (0.7
-# to 1.6); 0.98 (0.7 to 1.4).
+# Rounds after which LOBPCG is faster. The iteration ends as soon as more are forecast. 0.98 (0.8 to
+# 1.3); 0.98 (0.8 to 1.2). With 8 rounds 1.11 (0.9 to 2.7).
 MAX_ROUNDS = 30
 # Iterations of LOBPCG, which needs 10 to 40 of them: a limit for weights over many decades.
 MAX_ITER = 500

@@ -6,8 +6,8 @@ Each iteration multiplies one block by A, which is one pass over a graph that is
     1: R = A X - X Lambda
     2: W = M^+ R, made orthonormal to X and P
     3: A W                               the product
-    4: S = [X P W],  S'A S = C Lambda C' (Rayleigh-Ritz)
-    5: X = S C,  A X = (A S) C
+    4: S = [X P W],  S'A S C = C Lambda  (Rayleigh-Ritz)
+    5: X = S C,  A X = A S C
 
 P is the part of the new X in the span of the old P and W, made orthonormal to X [HL06]. The basis S
 is orthonormal, so that step 4 is an ordinary eigenvalue problem. The block has more columns than
@@ -111,30 +111,30 @@ def lobpcg(
         values, coefficients = np.linalg.eigh((gram + gram.T) / 2)
         values = values[:n_columns]
         coefficients = coefficients[:, :n_columns]
-        # 5, 1: new block and its residuals
-        X = S @ coefficients
-        AX = AS @ coefficients
-        R = AX - X * values
-        norms = np.linalg.norm(R, axis=0)
-        error = norms / np.maximum(tol * values, ROUNDING * largest)
-        worst = error[:n_pairs].max(initial=0.0)
-        if worst <= 1 or n_iter >= max_iter:
-            break
         # P: the part of the new X in the old P and W, orthogonal to the new X
         rest = coefficients.copy()
         rest[:n_columns] = 0.0
         rest -= coefficients @ (coefficients.T @ rest)
-        rest = orthonormal(rest)
-        XP = np.hstack([X, S @ rest])
+        # 5: S = [X P]; the old basis is freed, because it is most of the memory
+        basis = np.hstack([coefficients, orthonormal(rest)])
+        S = S @ basis
+        AS = AS @ basis
+        X = S[:, :n_columns]
+        # 1: residuals
+        R = AS[:, :n_columns] - X * values
+        error = np.linalg.norm(R, axis=0) / np.maximum(tol * values, ROUNDING * largest)
+        worst = error[:n_pairs].max(initial=0.0)
+        if worst <= 1 or n_iter >= max_iter:
+            break
         # 2: twice, because rounding leaves some of X and P in W after the first projection
         W = operator.precondition(R[:, error > 1])
         for _ in range(2):
-            W = orthonormal(W - XP @ (XP.T @ W))
+            W = orthonormal(W - S @ (S.T @ W))
         if W.shape[1] == 0:
             break
         # 3: the product
-        AS = np.hstack([AX, AS @ rest, operator.multiply(W, report)])
-        S = np.hstack([XP, W])
+        AS = np.hstack([AS, operator.multiply(W, report)])
+        S = np.hstack([S, W])
         n_iter += 1
     return Eigenpairs(
         values=values[:n_pairs],
