@@ -20,7 +20,7 @@ from graphsqueak.solvers.eigenpairs import laplacian_eigenpairs
 from graphsqueak.sources.graph_like import GraphLike, as_edge_list
 from graphsqueak.sparsifiers.baselines import uniform_sparsifier
 from graphsqueak.sparsifiers.certificate.certificate import Certificate
-from graphsqueak.sparsifiers.resistance.effective import effective_resistance
+from graphsqueak.sparsifiers.resistance.effective import resistances_in_memory
 from graphsqueak.system.progress import Progress, reporter
 from graphsqueak.validation import check_count
 
@@ -277,7 +277,7 @@ def _measure(graph, whole, sides, node_pairs, n_eigenvalues, rng):
         name: graph.weight @ (side[graph.tail] != side[graph.head])
         for name, side in sides.items()
     }
-    quantities["resistances"] = effective_resistance(graph, node_pairs, method="exact")
+    quantities["resistances"] = resistances_in_memory(graph, node_pairs, method="exact")
     values, _ = laplacian_eigenpairs(graph, n_eigenvalues, tol=EIGENPAIR_TOL, random_state=rng)
     # A component that the whole graph does not have replaces a positive eigenvalue by 0.
     n_new = graph.components().max(initial=-1) - whole.components().max(initial=-1)
