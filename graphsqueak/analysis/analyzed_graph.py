@@ -44,7 +44,7 @@ class AnalyzedGraph:
         Size of the sparsifier of a streamed graph. Default: predicted for epsilon = 0.5.
     sparsifier : any graph, optional
         An existing sparsifier with the ids of the graph. With `n_edges` or `sparsifier`, graphs in
-        memory are streamed, too.
+        memory are also streamed.
     random_state : int, Generator or None
     progress : bool or callable
 

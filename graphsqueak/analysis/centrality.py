@@ -44,6 +44,7 @@ from graphsqueak.randomness import RandomState
 from graphsqueak.solvers.eigenpairs import MAX_DENSE_NODES, project_out_constants
 from graphsqueak.solvers.laplacian_solver import LaplacianSolver
 from graphsqueak.sources.graph_like import GraphLike
+from graphsqueak.sparsifiers.resistance.effective import N_PILOT_PROBES
 from graphsqueak.sparsifiers.resistance.selected import has_small_separators
 from graphsqueak.sparsifiers.resistance.sketch import precise_embedding
 from graphsqueak.system.progress import Progress, reporter
@@ -51,8 +52,6 @@ from graphsqueak.validation import check_choice, check_count, check_real
 
 __all__ = ["Ranking", "inverse_diagonal", "rank"]
 
-# Right-hand sides of the first sketch, which shows how many are needed for `rtol`.
-N_PILOT_PROBES = 32
 # Standard deviations of a sketch by which bounds are widened, so that all nodes are covered.
 N_SIGMAS = 6
 SCORE_NAMES = {
@@ -269,7 +268,7 @@ def _rank_by_closeness(graph, rtol, n_probes):
     kemeny = float("inf")
     if size.size and size[0] == graph.n_nodes:
         degree = graph.degrees
-        # The equations of the module docstring; on one node there are no walks.
+        # The equations of the module docstring; a single node has no walks.
         kirchhoff = float(graph.n_nodes * diagonal.sum())
         kemeny = 0.0
         if graph.n_nodes > 1:

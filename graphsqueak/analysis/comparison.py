@@ -16,11 +16,11 @@ from graphsqueak.analysis.centrality import rank
 from graphsqueak.analysis.community import compare_communities, default_n_runs, describe_runs
 from graphsqueak.randomness import RandomState
 from graphsqueak.report.table import html_table, text_table
-from graphsqueak.solvers.eigenpairs import smallest_eigenpairs
+from graphsqueak.solvers.eigenpairs import laplacian_eigenpairs
 from graphsqueak.sources.graph_like import GraphLike, as_edge_list
 from graphsqueak.sparsifiers.baselines import uniform_sparsifier
 from graphsqueak.sparsifiers.certificate.certificate import Certificate
-from graphsqueak.sparsifiers.resistance.effective import effective_resistance
+from graphsqueak.sparsifiers.resistance.effective import resistances_in_memory
 from graphsqueak.system.progress import Progress, reporter
 from graphsqueak.validation import check_count
 
@@ -227,7 +227,7 @@ def compare(
         graphs.append(uniform_sparsifier(whole, max(sparse.n_edges, 1), seed=seed))
     is_default = n_runs is None
     n_runs = default_n_runs(whole) if n_runs is None else check_count("n_runs", n_runs, least=0)
-    _, vectors = smallest_eigenpairs(whole, n_eigenvalues, tol=EIGENPAIR_TOL, random_state=rng)
+    _, vectors = laplacian_eigenpairs(whole, n_eigenvalues, tol=EIGENPAIR_TOL, random_state=rng)
     sides = {
         "random cuts": rng.random((whole.n_nodes, n_samples)) < 0.5,
         "cluster cuts": vectors > 0,
@@ -277,8 +277,8 @@ def _measure(graph, whole, sides, node_pairs, n_eigenvalues, rng):
         name: graph.weight @ (side[graph.tail] != side[graph.head])
         for name, side in sides.items()
     }
-    quantities["resistances"] = effective_resistance(graph, node_pairs, method="exact")
-    values, _ = smallest_eigenpairs(graph, n_eigenvalues, tol=EIGENPAIR_TOL, random_state=rng)
+    quantities["resistances"] = resistances_in_memory(graph, node_pairs, method="exact")
+    values, _ = laplacian_eigenpairs(graph, n_eigenvalues, tol=EIGENPAIR_TOL, random_state=rng)
     # A component that the whole graph does not have replaces a positive eigenvalue by 0.
     n_new = graph.components().max(initial=-1) - whole.components().max(initial=-1)
     values = np.concatenate([np.zeros(max(n_new, 0)), values, np.zeros(n_eigenvalues)])

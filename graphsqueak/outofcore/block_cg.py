@@ -32,14 +32,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-__all__ = ["BlockCG", "orthonormal"]
+from graphsqueak.solvers.lobpcg import MIN_EIGENVALUE, orthonormal
 
-# Relative eigenvalue of a Gram matrix of unit directions below which a direction is dependent on
-# the others up to rounding. Halved or doubled: no change of the number of passes (`convergence`).
-MIN_EIGENVALUE = 1e-12
-# Relative eigenvalue of a Gram matrix below which one orthonormalization is inaccurate, so that
-# it is repeated. Halved or doubled: no change of the number of passes (`convergence`).
-MIN_EIGENVALUE_ONCE = 1e-3
+__all__ = ["BlockCG"]
 
 
 class BlockCG:
@@ -157,37 +152,3 @@ def _solve(gram, right):
     values, vectors = np.linalg.eigh(gram)
     kept = values > MIN_EIGENVALUE * values.max(initial=0.0)
     return vectors[:, kept] @ ((vectors[:, kept].T @ right) / values[kept, None])
-
-
-def orthonormal(
-    block: np.ndarray, times_preconditioner: Callable[[np.ndarray], np.ndarray]
-) -> np.ndarray:
-    """Return columns P with P' M P = I and the span of `block`, without dependent columns.
-
-    Parameters
-    ----------
-    block : ndarray of shape (n, k)
-    times_preconditioner : callable
-        Returns M Y for a block Y.
-
-    Returns
-    -------
-    ndarray of shape (n, at most k)
-
-    Examples
-    --------
-    >>> twice = np.array([[3.0, 6.0, 0.0], [0.0, 0.0, 2.0]])
-    >>> orthonormal(twice, lambda y: y).shape
-    (2, 2)
-    """
-    smallest = 0.0
-    while smallest < MIN_EIGENVALUE_ONCE and block.shape[1]:
-        gram = block.T @ times_preconditioner(block)
-        # Unit columns, so that the test of dependence does not depend on their lengths.
-        length = np.sqrt(np.diag(gram).clip(0))
-        scale = np.divide(1.0, length, out=np.zeros_like(length), where=length > 0)
-        values, vectors = np.linalg.eigh(scale[:, None] * ((gram + gram.T) / 2) * scale)
-        kept = values > MIN_EIGENVALUE * max(values[-1], 1.0)
-        smallest = values[kept].min(initial=1.0)
-        block = block @ (scale[:, None] * vectors[:, kept] / np.sqrt(values[kept]))
-    return np.ascontiguousarray(block)

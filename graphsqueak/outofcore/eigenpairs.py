@@ -1,56 +1,39 @@
 """The smallest positive eigenvalues of a Laplacian, and their eigenvectors, of any graph.
 
 `smallest_eigenpairs` is the public function. It passes a graph in memory to `solvers.eigenpairs`. A
-graph that is streamed is solved here, by LOBPCG [K01] with a sparsifier H of the graph. The
-eigenvectors of H are the starting block X, and solves with M = L_H precondition the residuals. Each
-iteration takes one pass over the edges:
-
-    R = L X - X Lambda
-    W = M^+ R, made orthonormal to X and P
-    L W                                  the pass
-    Rayleigh-Ritz on S = [X P W]:        X = S C, L X = (L S) C
-
-P is the part of the new X in the span of the old P and W, made orthonormal to X [HL06]. The basis S
-is orthonormal, so that the Rayleigh-Ritz step is an ordinary eigenvalue problem of S'L S. The block
-has a few more columns than are wanted, because the last columns converge slowly. Constants on
-components, whose eigenvalue is zero, are projected out.
+graph that is streamed is solved by LOBPCG (`solvers.lobpcg`) with a sparsifier H of the graph, one
+pass over the edges per iteration. The eigenvectors of H are the starting block, and solves with
+M = L_H precondition the residuals.
 
 For the normalized Laplacian, N = D^-1/2 L D^-1/2 replaces L, D^1/2 M^+ D^1/2 replaces M^+, and
-D^1/2 1 replaces the constants. The degrees take a pass.
-
-Every Ritz value is an upper bound of an eigenvalue, and an eigenvalue lies within
-||L x - lambda x|| of it.
-
-References
-----------
-[K01] Knyazev. Toward the optimal preconditioned eigensolver: locally optimal block preconditioned
-      conjugate gradient method. SIAM J. Scientific Computing 23(2), 2001.
-[HL06] Hetmaniuk, Lehoucq. Basis selection in LOBPCG. J. Computational Physics 218(1), 2006.
+D^1/2 1 replaces the constants as the vectors of eigenvalue zero. The degrees take a pass.
 """
 
 import warnings
 from collections.abc import Callable
 
 import numpy as np
-import scipy.linalg
 from threadpoolctl import threadpool_limits
 
 from graphsqueak.errors import ConvergenceWarning, InputError, Parameter
 from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.outofcore.block_cg import orthonormal
-from graphsqueak.outofcore.convergence import Convergence
 from graphsqueak.outofcore.pencil import Pencil, find_sparsifier, rereadable
 from graphsqueak.randomness import RandomState
-from graphsqueak.solvers import eigenpairs
-from graphsqueak.solvers.eigenpairs import MAX_DENSE_NODES
-from graphsqueak.solvers.vectors import padded_width
+from graphsqueak.solvers.eigenpairs import (
+    MAX_DENSE_NODES,
+    count_columns,
+    dense_eigenpairs,
+    laplacian_eigenpairs,
+    project_out_constants,
+)
+from graphsqueak.solvers.lobpcg import lobpcg
 from graphsqueak.sources.graph_like import GraphLike
 from graphsqueak.sources.streamed_laplacian import StreamedLaplacian
 from graphsqueak.sparsifiers.budget import Budget
 from graphsqueak.system.progress import Progress, reporter
 from graphsqueak.validation import check_count, check_real
 
-__all__ = ["NormalizedPencil", "lobpcg", "smallest_eigenpairs"]
+__all__ = ["NormalizedPencil", "smallest_eigenpairs"]
 
 
 def smallest_eigenpairs(
@@ -115,7 +98,7 @@ def smallest_eigenpairs(
     budget = Budget(n_edges=n_edges, epsilon=epsilon, keep=keep)
     if sparsifier is None and budget == Budget(None, None, None):
         if isinstance(source, EdgeList):
-            return eigenpairs.smallest_eigenpairs(
+            return laplacian_eigenpairs(
                 source, k, normalized=normalized, tol=tol, random_state=random_state
             )
         budget = Budget(n_edges=None, epsilon=0.5, keep=None)
@@ -133,39 +116,44 @@ def smallest_eigenpairs(
     ):
         if kept.n_nodes <= max(MAX_DENSE_NODES, 3 * k):
             laplacian = StreamedLaplacian(source, kept)
-            return _diagonalize(laplacian, k, normalized=normalized, report=report)
-        pencil: Pencil | NormalizedPencil
+            matrix = laplacian.to_dense(report)
+            n_components = np.unique(laplacian.component).size
+            return dense_eigenpairs(matrix, k, n_components, normalized=normalized)
         pencil = Pencil(source, kept, np.zeros(kept.n_nodes), seed=int(rng.integers(2**63)))
+        operator: Pencil | NormalizedPencil = pencil
         if normalized:
-            degree = StreamedLaplacian(source, kept).degrees(report)
-            pencil = NormalizedPencil(pencil, degree)
-        # The last columns of the block converge slowly, so that there are more than are wanted.
-        n_columns = padded_width(k + 1 + k // 4)
+            operator = NormalizedPencil(pencil, StreamedLaplacian(source, kept).degrees(report))
         # The start is found to the final tolerance, because work on the sparsifier takes no pass.
-        _, start = eigenpairs.smallest_eigenpairs(
-            kept, n_columns, normalized=normalized, tol=tol, random_state=rng
+        _, start = laplacian_eigenpairs(
+            kept, count_columns(k), normalized=normalized, tol=tol, random_state=rng
         )
-        n_pairs = min(k, start.shape[1])
-        return lobpcg(pencil, start, n_pairs, tol, max_passes, report)
-
-
-def _diagonalize(laplacian, k, *, normalized, report):
-    """Return eigenpairs of a small graph from its dense matrix, which takes one pass."""
-    matrix = laplacian.to_dense(report)
-    if normalized:
-        degree = np.diag(matrix)
-        root = np.sqrt(np.where(degree > 0, degree, np.inf))
-        matrix /= root[:, None] * root
-    values, vectors = scipy.linalg.eigh(matrix)
-    n_components = np.unique(laplacian.component).size
-    wanted = slice(n_components, n_components + k)
-    return values[wanted], vectors[:, wanted]
+        found = lobpcg(
+            operator,
+            start,
+            min(k, start.shape[1]),
+            tol=tol,
+            max_iter=max_passes,
+            largest=2.0 if normalized else 2 * kept.degrees().max(),
+            report=report,
+        )
+    if found.residual > tol:
+        warnings.warn(
+            ConvergenceWarning(
+                f"eigenvectors have relative residuals of {found.residual:.2g} after "
+                f"{found.n_iter} passes, above ",
+                Parameter("tol", tol),
+                "; give the sparsifier more edges, or allow more passes",
+                residual=found.residual,
+            ),
+            stacklevel=2,
+        )
+    return found.values, found.vectors
 
 
 class NormalizedPencil:
     """D^-1/2 L D^-1/2 of a streamed graph, and its preconditioner D^1/2 M^+ D^1/2.
 
-    It replaces a `Pencil` in `lobpcg`.
+    An operator for `lobpcg`.
     """
 
     def __init__(self, pencil: Pencil, degree: np.ndarray) -> None:
@@ -185,76 +173,4 @@ class NormalizedPencil:
 
     def centered(self, X: np.ndarray) -> np.ndarray:
         """Return X minus its part along D^1/2 1 on every component."""
-        return eigenpairs.project_out_constants(X, self._component, self._root)
-
-
-def lobpcg(
-    pencil: Pencil | NormalizedPencil,
-    X: np.ndarray,
-    k: int,
-    tol: float,
-    max_passes: int,
-    report: Callable | None = None,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return eigenvalues and eigenvectors from a starting block with at least k columns.
-
-    scipy's `lobpcg` has an absolute tolerance for all columns of the block, which takes 1.3 to 4
-    times as many passes (ten pairs on grids, block models, small-world and heavy-tailed graphs).
-
-    Parameters
-    ----------
-    pencil : Pencil or NormalizedPencil
-        Without a ridge.
-    X : ndarray of shape (n_nodes, at least k)
-        Starting block.
-    k, tol, max_passes
-        Arguments of `smallest_eigenpairs`.
-    report : callable, optional
-        Called as report(n_edges, fraction) during a pass.
-    """
-    X = orthonormal(pencil.centered(X), lambda y: y)
-    n_columns = X.shape[1]
-    S = X
-    LS = pencil.multiply(X, report)
-    convergence = Convergence()
-    n_passes = 1
-    while True:
-        gram = S.T @ LS
-        values, coefficients = np.linalg.eigh((gram + gram.T) / 2)
-        values = values[:n_columns]
-        coefficients = coefficients[:, :n_columns]
-        X = S @ coefficients
-        LX = LS @ coefficients
-        R = LX - X * values
-        relative = np.linalg.norm(R, axis=0) / np.maximum(values, np.finfo(float).tiny)
-        residual = float(relative[:k].max(initial=0.0))
-        convergence.note(residual, is_measured=False)
-        if residual <= tol or n_passes >= max_passes or convergence.is_stuck():
-            break
-        # P: the part of the new X in the old P and W, orthogonal to the new X.
-        rest = coefficients.copy()
-        rest[:n_columns] = 0.0
-        rest -= coefficients @ (coefficients.T @ rest)
-        rest = orthonormal(rest, lambda y: y)
-        XP = np.hstack([X, S @ rest])
-        W = pencil.precondition(R[:, relative > tol])
-        # Twice, because rounding leaves some of X and P in W after the first projection.
-        for _ in range(2):
-            W = orthonormal(W - XP @ (XP.T @ W), lambda y: y)
-        if W.shape[1] == 0:
-            break
-        LS = np.hstack([LX, LS @ rest, pencil.multiply(W, report)])
-        S = np.hstack([XP, W])
-        n_passes += 1
-    if residual > tol:
-        warnings.warn(
-            ConvergenceWarning(
-                f"eigenvectors have relative residuals of {residual:.2g} after {n_passes} passes, "
-                "above ",
-                Parameter("tol", tol),
-                "; give the sparsifier more edges, or allow more passes",
-                residual=residual,
-            ),
-            stacklevel=3,
-        )
-    return values[:k], np.ascontiguousarray(X[:, :k])
+        return project_out_constants(X, self._component, self._root)

@@ -5,7 +5,7 @@ The sparsifier H of a graph G is a preconditioner for it. If all ratios x'L_G x 
 
     2 ((sqrt(kappa) - 1) / (sqrt(kappa) + 1))^t,   kappa = (1 + eps) / (1 - eps),
 
-after t iterations, each of which takes one pass over the edges of G (`block_cg`). Memory holds H
+after t iterations (`block_cg`). Each iteration takes one pass over the edges of G. Memory holds H
 and a few blocks with one row per node. The error of the sparsifier determines the number of passes,
 not the error of the solution.
 
@@ -229,7 +229,7 @@ class StreamedSolver(ReprMixin):
         """Solve A x = b pass by pass, and yield the solution after each of them.
 
         The residual of the last one is measured. Leave the loop as soon as x is accurate enough. If
-        b is 0, there is no pass and nothing is yielded: x is 0.
+        b is 0, the edges are not read and nothing is yielded: x is 0.
 
         Parameters
         ----------

@@ -6,6 +6,5 @@ __all__, __getattr__, __dir__ = lazy_names(
     __name__,
     {
         "LaplacianSolver": "laplacian_solver",
-        "smallest_eigenpairs": "eigenpairs",
     },
 )

@@ -1,18 +1,21 @@
-"""The smallest positive eigenvalues of a Laplacian, and their eigenvectors.
+"""The smallest positive eigenvalues of a Laplacian in memory, and their eigenvectors.
 
-The matrix A is L or, normalized, N = D^-1/2 L D^-1/2 with D the weighted degrees. The eigenvalue
-zero belongs to the components. Its vectors (1, or D^1/2 1, on one component) are left out.
+`graphsqueak.smallest_eigenpairs` calls `laplacian_eigenpairs` for a graph in memory, and for the
+sparsifier of a streamed one. The matrix A is L or, normalized, N = D^-1/2 L D^-1/2 with D the
+weighted degrees. The eigenvalue zero belongs to the components. Its vectors (1, or D^1/2 1, on one
+component) are projected out.
 
 A small matrix is diagonalized. On other graphs, subspace iteration with a polynomial filter is
 tried first [ZSTC06]: a block X with a few more columns than are wanted is multiplied by T_m(A),
 made orthonormal, and rotated to the Ritz vectors, again and again. T_m is the Chebyshev polynomial
 with [s, t] mapped to [-1, 1]. It is at most 1 there, and grows rapidly below s. The upper end t is
 a bound of the spectrum, and s is the largest Ritz value of the block. A few rounds suffice on
-random graphs and on graphs with clusters.
+random graphs and on graphs with clusters. It has no set-up, and finds multiple eigenvalues, which
+ARPACK misses (`scipy.sparse.linalg.eigsh` takes 0.7 to 1.5 times as long on these graphs).
 
 The rounds converge slowly if many eigenvalues are close to zero, compared with t (grids, rings, L
-with very uneven degrees). Then Lanczos (ARPACK) finds the largest eigenvalues of the pseudo-inverse
-of A. Each of its steps solves a linear system.
+with very uneven degrees). Then `lobpcg` continues from the block, with an approximate Cholesky
+factorization of L as its preconditioner.
 
 References
 ----------
@@ -20,36 +23,49 @@ References
          subspace iteration. J. Computational Physics 219(1), 2006.
 """
 
+import warnings
+from collections.abc import Callable
+
 import numpy as np
 import scipy.linalg
-import scipy.sparse.linalg
 
+from graphsqueak.errors import ConvergenceWarning, Parameter
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.randomness import RandomState
-from graphsqueak.solvers.laplacian_solver import LaplacianSolver
+from graphsqueak.solvers.approximate_cholesky import ApproximateCholesky
+from graphsqueak.solvers.lobpcg import lobpcg
 from graphsqueak.solvers.matrix import aligned_like, build_laplacian, multiply
 from graphsqueak.solvers.vectors import MAX_WIDTH, padded_width
 from graphsqueak.validation import check_real
 
-__all__ = ["normalized_weights", "project_out_constants", "smallest_eigenpairs"]
+__all__ = [
+    "MAX_DENSE_NODES",
+    "count_columns",
+    "dense_eigenpairs",
+    "laplacian_eigenpairs",
+    "normalized_weights",
+    "project_out_constants",
+]
 
 # Largest matrix that is diagonalized densely, which is exact but slower: 130 to 270 ms at 900
 # nodes, compared with 8 to 40 ms. Halved or doubled: no change for other graphs.
 MAX_DENSE_NODES = 1000
-# The next two comments give the time if a number is halved and doubled: geometric mean over 36
-# cases (block models, random, heavy-tailed, small-world and nearest-neighbor graphs, grids; L and
-# normalized; 2 and 9 pairs), and the extreme cases. Without any change, a repeated run gave 1.00
-# (0.5 to 1.4).
+# The next two comments give the time if a number is halved and doubled: geometric mean and extreme
+# cases of 32 (block models, random, heavy-tailed, small-world and geometric graphs, a grid; L and
+# normalized; 9 pairs; tolerances 1e-3 and 1e-6). Without any change, a repeated run gave 1.00 (0.8
+# to 1.2).
 
-# Degree of the polynomial: products between two orthonormalizations. 1.34 (0.4 to 3.7); 0.94 (0.4
-# to 3.5). With 16, block models of 200,000 nodes need a second round (1.4 times the time).
+# Degree of the polynomial: products between two orthonormalizations. 1.10 (0.8 to 2.1); 1.13 (0.6
+# to 3.2). With 16, block models of 200,000 nodes need a second round (1.4 times the time).
 FILTER_DEGREE = 20
-# Rounds after which solves are faster. The iteration ends as soon as more are forecast. 1.00 (0.7
-# to 1.6); 0.98 (0.7 to 1.4).
+# Rounds after which LOBPCG is faster. The iteration ends as soon as more are forecast. 0.98 (0.8 to
+# 1.3); 0.98 (0.8 to 1.2). With 8 rounds 1.11 (0.9 to 2.7).
 MAX_ROUNDS = 30
+# Iterations of LOBPCG, which needs 10 to 40 of them: a limit for weights over many decades.
+MAX_ITER = 500
 
 
-def smallest_eigenpairs(
+def laplacian_eigenpairs(
     graph: EdgeList,
     n_pairs: int,
     *,
@@ -59,33 +75,14 @@ def smallest_eigenpairs(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the smallest positive eigenvalues of the Laplacian, and their eigenvectors.
 
-    Parameters
-    ----------
-    graph : EdgeList
-        Undirected graph, connected or not.
-    n_pairs : int
-        Number of eigenpairs. At most n_nodes minus the number of components are returned.
-    normalized : bool, default=False
-        Use D^-1/2 L D^-1/2, whose eigenvalues are at most 2, instead of L.
-    tol : float, default=1e-6
-        Relative tolerance: ||L x - lambda x|| <= tol * lambda for each pair that is found without
-        solves. Pairs that are found by solves have a relative accuracy of 1e-6.
-    random_state : int, Generator or None, default=None
-        Seed of the starting vectors, for graphs of more than 1000 nodes, and of the solver.
-
-    Returns
-    -------
-    values : ndarray of shape (n_pairs,)
-        Eigenvalues in ascending order.
-    vectors : ndarray of shape (n_nodes, n_pairs)
-        Orthonormal eigenvectors.
+    Parameters and results are those of `graphsqueak.smallest_eigenpairs`.
 
     Examples
     --------
     >>> from graphsqueak.sources import complete
-    >>> smallest_eigenpairs(complete(5).to_edge_list(), 2)[0]
+    >>> laplacian_eigenpairs(complete(5).to_edge_list(), 2)[0]
     array([5., 5.])
-    >>> smallest_eigenpairs(complete(5).to_edge_list(), 2, normalized=True)[0]
+    >>> laplacian_eigenpairs(complete(5).to_edge_list(), 2, normalized=True)[0]
     array([1.25, 1.25])
     """
     check_real("tol", tol, above=0.0, below=1.0)
@@ -96,23 +93,55 @@ def smallest_eigenpairs(
     if n_pairs == 0:
         return np.empty(0), np.empty((graph.n_nodes, 0))
     if graph.n_nodes <= max(MAX_DENSE_NODES, 3 * n_pairs):
-        return _find_dense(graph, n_pairs, n_components, normalized=normalized)
+        matrix = graph.laplacian().toarray()
+        return dense_eigenpairs(matrix, n_pairs, n_components, normalized=normalized)
     rng = np.random.default_rng(random_state)
-    scale = np.ones(graph.n_nodes)
-    if normalized:
-        root = np.sqrt(graph.degrees())
-        # An isolated node is a component of its own: its vector of eigenvalue zero is the node.
-        scale = np.where(root > 0, root, 1.0)
-
-    def centered(block):
-        return project_out_constants(block, component, scale)
-
-    # The last column converges slowly, so that there should be more columns than are wanted.
-    n_columns = min(padded_width(n_pairs + 1), n_positive)
-    found = _find_by_filter(
-        graph, n_pairs, n_columns, centered, normalized=normalized, tol=tol, rng=rng
+    X = rng.standard_normal((graph.n_nodes, min(count_columns(n_pairs), n_positive)))
+    operator = _Operator(graph, component, normalized=normalized, seed=int(rng.integers(2**63)))
+    has_converged, values, X = _iterate_filter(operator, X, n_pairs, tol)
+    if has_converged:
+        return values[:n_pairs], np.ascontiguousarray(X[:, :n_pairs])
+    found = lobpcg(
+        operator,
+        X,
+        n_pairs,
+        tol=tol,
+        max_iter=MAX_ITER,
+        largest=operator.bound,
     )
-    return found or _find_by_solves(graph, n_pairs, centered, scale=scale, rng=rng)
+    if found.residual > tol:
+        warnings.warn(
+            ConvergenceWarning(
+                f"eigenvectors have relative residuals of {found.residual:.2g} after "
+                f"{found.n_iter} iterations, above ",
+                Parameter("tol", tol),
+                "; allow a larger tolerance",
+                residual=found.residual,
+            ),
+            stacklevel=3,
+        )
+    return found.values, found.vectors
+
+
+def count_columns(n_pairs: int) -> int:
+    """Return the number of columns of a block: more than pairs, as the last converge slowly.
+
+    >>> count_columns(9)
+    12
+    """
+    return padded_width(n_pairs + 1 + n_pairs // 4)
+
+
+def dense_eigenpairs(
+    matrix: np.ndarray, n_pairs: int, n_components: int, *, normalized: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the smallest positive eigenpairs of a dense Laplacian, which is overwritten."""
+    if normalized:
+        scale = _inverse_root(np.diag(matrix))
+        matrix *= scale[:, None] * scale
+    values, vectors = scipy.linalg.eigh(matrix)
+    wanted = slice(n_components, n_components + n_pairs)
+    return values[wanted], vectors[:, wanted]
 
 
 def normalized_weights(
@@ -147,51 +176,82 @@ def _inverse_root(degree):
     return np.divide(1.0, root, out=np.zeros_like(root), where=root > 0)
 
 
-def _find_dense(graph, n_pairs, n_components, *, normalized):
-    """Return eigenpairs by diagonalizing a dense matrix."""
-    matrix = graph.laplacian().toarray()
-    if normalized:
-        scale = _inverse_root(graph.degrees())
-        matrix *= scale[:, None] * scale
-    values, vectors = scipy.linalg.eigh(matrix)
-    wanted = slice(n_components, n_components + n_pairs)
-    return values[wanted], vectors[:, wanted]
+class _Operator:
+    """The matrix A of a graph in memory, its preconditioner, and a bound of its eigenvalues."""
+
+    def __init__(self, graph, component, *, normalized, seed):
+        self._graph = graph
+        self._component = component
+        self._seed = seed
+        self._factor: Callable | None = None
+        self._scale = np.ones(graph.n_nodes)
+        degree = graph.degrees()
+        if not normalized:
+            self.bound = (degree[graph.tail] + degree[graph.head]).max(initial=0.0)
+            self.matrix = build_laplacian(graph, np.zeros(graph.n_nodes))
+            return
+        # An isolated node is a component of its own: its vector of eigenvalue zero is the node.
+        self._scale[degree > 0] = np.sqrt(degree[degree > 0])
+        weight = normalized_weights(graph.tail, graph.head, graph.weight, degree)
+        scaled = EdgeList.from_validated(graph.tail, graph.head, weight, graph.n_nodes)
+        self.bound = 2.0
+        # The diagonal of N is 1; the rows of its weights do not sum to 1.
+        self.matrix = build_laplacian(scaled, (degree > 0) - scaled.degrees())
+
+    def multiply(self, X, report=None):
+        """Return A X."""
+        product = aligned_like(X)
+        multiply(self.matrix, X, product)
+        return product
+
+    def precondition(self, R):
+        """Return D^1/2 M^+ D^1/2 R, with M an approximate Cholesky factorization of L."""
+        if self._factor is None:
+            laplacian = build_laplacian(self._graph, np.zeros(self._graph.n_nodes))
+            self._factor = ApproximateCholesky(laplacian, seed=self._seed)
+        order = self._factor.order
+        scale = self._scale[order, None]
+        n_columns = R.shape[1]
+        # Columns of zeros up to a width that is fast.
+        block = np.zeros((R.shape[0], padded_width(n_columns)))
+        block[:, :n_columns] = scale * R[order]
+        Z = np.empty_like(R)
+        Z[order] = scale * self._factor(block)[:, :n_columns]
+        return self.centered(Z)
+
+    def centered(self, X):
+        """Return X minus its part along the eigenvectors of eigenvalue zero."""
+        return project_out_constants(X, self._component, self._scale)
 
 
-def _build_matrix(graph, *, normalized):
-    """Return the matrix as a `CSRLaplacian`, and an upper bound of its eigenvalues."""
-    degree = graph.degrees()
-    if not normalized:
-        bound = (degree[graph.tail] + degree[graph.head]).max(initial=0.0)
-        return build_laplacian(graph, np.zeros(graph.n_nodes)), bound
-    weight = normalized_weights(graph.tail, graph.head, graph.weight, degree)
-    scaled = EdgeList.from_validated(graph.tail, graph.head, weight, graph.n_nodes)
-    # The diagonal of N is 1; the rows of its weights do not sum to 1.
-    return build_laplacian(scaled, (degree > 0) - scaled.degrees()), 2.0
-
-
-def _find_by_filter(graph, n_pairs, n_columns, centered, *, normalized, tol, rng):
-    """Return eigenpairs by filtered subspace iteration, or None if it converges slowly."""
-    matrix, bound = _build_matrix(graph, normalized=normalized)
-    X = rng.standard_normal((graph.n_nodes, n_columns))
+def _iterate_filter(operator, X, n_pairs, tol):
+    """Return whether filtered subspace iteration converges, Ritz values and Ritz vectors."""
     # The trace gives the mean eigenvalue, which is far above the wanted ones.
-    low = matrix.diagonal().mean() / 2
-    rounding = np.finfo(np.float64).eps * bound
+    low = operator.matrix.diagonal().mean() / 2
+    rounding = np.finfo(np.float64).eps * operator.bound
     first_error = None
     for n_left in reversed(range(MAX_ROUNDS)):
-        X = _orthonormalize(_apply_filter(matrix, X, low=low, high=bound), centered)
-        values, X, residual = _rotate_to_ritz_vectors(matrix, X)
+        X = _apply_filter(operator.matrix, X, low=low, high=operator.bound)
+        # Twice, because nearly dependent columns amplify the rounding errors of the projection.
+        for _ in range(2):
+            X = np.linalg.qr(operator.centered(X))[0]
+        X = np.ascontiguousarray(X)
+        # Rayleigh-Ritz
+        image = operator.multiply(X)
+        values, rotation = np.linalg.eigh(X.T @ image)
+        X = X @ rotation
+        residual = np.linalg.norm(image @ rotation - X * values, axis=0)
         low = values[-1]
         # Eigenvalues below the rounding of A have no relative accuracy.
         error = (residual / (tol * np.maximum(values, rounding)))[:n_pairs].max()
         if error <= 1:
-            return values[:n_pairs], np.ascontiguousarray(X[:, :n_pairs])
+            return True, values, X
         if first_error is None:
             first_error = error
         elif error * (error / first_error) ** (n_left / (MAX_ROUNDS - 1 - n_left)) > 1:
             # At the mean rate since the first round, the error stays above 1.
             break
-    return None
+    return False, values, X
 
 
 def _apply_filter(matrix, X, *, low, high):
@@ -218,76 +278,3 @@ def _apply_filter(matrix, X, *, low, high):
             current = following
         out[:, columns] = current
     return out
-
-
-def _orthonormalize(X, centered):
-    """Return an orthonormal basis of the centered columns of X, by two rounds of Cholesky QR."""
-    for _ in range(2):
-        X = centered(X)
-        X /= np.linalg.norm(X, axis=0)
-        try:
-            factor = np.linalg.cholesky(X.T @ X)
-            X = scipy.linalg.solve_triangular(factor, X.T, lower=True).T
-        except np.linalg.LinAlgError:
-            # The columns are nearly dependent. Householder reflections are slower but stable.
-            X = np.linalg.qr(X)[0]
-    return np.ascontiguousarray(X)
-
-
-def _rotate_to_ritz_vectors(matrix, X):
-    """Return Ritz values, Ritz vectors and the norms of their residuals of an orthonormal block."""
-    image = aligned_like(X)
-    multiply(matrix, X, image)
-    values, rotation = np.linalg.eigh(X.T @ image)
-    X = X @ rotation
-    return values, X, np.linalg.norm(image @ rotation - X * values, axis=0)
-
-
-def _find_by_solves(graph, n_pairs, centered, *, scale, rng):
-    """Return eigenpairs by Lanczos on the pseudo-inverse."""
-    solver = LaplacianSolver(graph, random_state=rng)
-
-    def solve(b):
-        b = scale * centered(np.reshape(b, (-1, 1))).ravel()
-        return centered((scale * solver.solve(solver.centered(b)))[:, None]).ravel()
-
-    # The error of a solve must not show in the eigenvalues.
-    tol = 100 * solver.tol
-    largest, vectors = _find_largest(solve, graph.n_nodes, n_pairs, centered, tol=tol, rng=rng)
-    return 1 / largest, vectors
-
-
-def _find_largest(product, n_nodes, n_pairs, centered, *, tol, rng):
-    """Return the largest eigenvalues of an operator, descending, and their vectors, by ARPACK.
-
-    Lanczos finds one vector of a multiple eigenvalue, such as those of rings, until rounding
-    introduces another. Therefore the space orthogonal to the vectors found is searched until it has
-    no eigenvalue larger than the smallest of them.
-    """
-
-    def search(n_wanted, known):
-        def project(x):
-            return x - known @ (known.T @ x)
-
-        operator = scipy.sparse.linalg.LinearOperator(
-            (n_nodes, n_nodes), lambda x: project(product(project(x))), dtype=np.float64
-        )
-        values, vectors = scipy.sparse.linalg.eigsh(
-            operator,
-            n_wanted,
-            v0=project(centered(rng.standard_normal((n_nodes, 1))).ravel()),
-            which="LA",
-            tol=tol,
-        )
-        return values[::-1], vectors[:, ::-1]
-
-    values, vectors = search(n_pairs, np.empty((n_nodes, 0)))
-    for _ in range(n_pairs):
-        value, vector = search(1, vectors)
-        if value[0] <= (1 + tol) * values[-1]:
-            break
-        values = np.append(values, value)
-        order = np.argsort(-values, kind="stable")[:n_pairs]
-        values = values[order]
-        vectors = np.hstack([vectors, vector])[:, order]
-    return values, np.ascontiguousarray(vectors)

@@ -16,7 +16,6 @@ __all__, __getattr__, __dir__ = lazy_names(
         "TimedSparsifier": "stream.timed_sparsifier",
         "batch_sparsifier": "baselines",
         "certify": "certificate.certify",
-        "effective_resistance": "resistance.effective",
         "estimate_cost": "cost",
         "grow_tree": "tree.parts",
         "kors_sparsifier": "baselines",

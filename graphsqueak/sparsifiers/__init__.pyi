@@ -11,7 +11,6 @@ from graphsqueak.sparsifiers.cost import CostEstimate as CostEstimate
 from graphsqueak.sparsifiers.cost import estimate_cost as estimate_cost
 from graphsqueak.sparsifiers.forecast import Forecast as Forecast
 from graphsqueak.sparsifiers.merge_files import merge_edge_files as merge_edge_files
-from graphsqueak.sparsifiers.resistance.effective import effective_resistance as effective_resistance
 from graphsqueak.sparsifiers.result import SparsifyResult as SparsifyResult
 from graphsqueak.sparsifiers.run import run_sparsify as run_sparsify
 from graphsqueak.sparsifiers.run_page import write_report as write_report
@@ -35,7 +34,6 @@ __all__ = [
     "TimedSparsifier",
     "batch_sparsifier",
     "certify",
-    "effective_resistance",
     "estimate_cost",
     "grow_tree",
     "kelner_levin_copies",

@@ -17,7 +17,7 @@ from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.randomness import child_seed
 from graphsqueak.sampling import find_scale, subsample_weights
 from graphsqueak.sparsifiers.budget import StreamOptions
-from graphsqueak.sparsifiers.resistance.effective import effective_resistance
+from graphsqueak.sparsifiers.resistance.effective import resistances_in_memory
 from graphsqueak.sparsifiers.resistance.sketch import embed
 from graphsqueak.sparsifiers.stream.arrival_filter import ArrivalFilter
 from graphsqueak.sparsifiers.stream.edge_buffer import SampledEdges
@@ -36,7 +36,7 @@ def batch_sparsifier(graph: EdgeList, n_edges: int, *, seed: int) -> EdgeList:
     True
     """
     graph = graph.simplified()
-    resistance = effective_resistance(graph, random_state=seed)
+    resistance = resistances_in_memory(graph, random_state=seed)
     return _sample_by_scores(graph, graph.weight * resistance, n_edges, seed)
 
 

@@ -25,8 +25,9 @@ noise: the error of H in them affects every column, and a few passes do not find
 
 import numpy as np
 
-from graphsqueak.outofcore.block_cg import BlockCG, orthonormal
+from graphsqueak.outofcore.block_cg import BlockCG
 from graphsqueak.solvers import LaplacianSolver
+from graphsqueak.solvers.lobpcg import orthonormal
 from graphsqueak.sources.streamed_laplacian import StreamedLaplacian, check_same_edges
 from graphsqueak.ssl.stable import StableSystem, mean_of_degrees, probe_signs
 from graphsqueak.system.progress import reporter

@@ -5,6 +5,19 @@ import numpy as np
 from graphsqueak import EdgeList, sources
 
 
+class Counted(sources.EdgeSource):
+    """A source that counts how often it is read."""
+
+    def __init__(self, graph):
+        super().__init__()
+        self.graph = graph
+        self.n_begun = 0
+
+    def _batches(self):
+        self.n_begun += 1
+        yield from self.graph
+
+
 def examples():
     """Name and graph: dense, clustered, with heavy tails, in pieces, with nodes that are alone."""
     rng = np.random.default_rng(93_001)

@@ -5,7 +5,6 @@ import pytest
 
 from graphsqueak import sparsify
 from graphsqueak.outofcore import BlockCG
-from graphsqueak.outofcore.block_cg import orthonormal
 from tests import reference
 from tests.outofcore.graphs import examples, right_hand_sides
 
@@ -100,17 +99,3 @@ def test_loose_solves_cost_few_steps():
     *_, x = steps(A, *matrices(sparsifier, 0.0), B, 20, error=0.05)
     error = np.linalg.norm(B - A @ x) / np.linalg.norm(B)
     assert error <= 2.0**-20
-
-
-def test_orthonormal_directions_span_the_block():
-    graph = examples()["heavy"]
-    M, _ = matrices(graph, 0.1)
-    rng = np.random.default_rng(93_019)
-    independent = rng.standard_normal((graph.n_nodes, 4)) * [1e-8, 1.0, 1e5, 1.0]
-    block = np.column_stack([independent, independent[:, 1] + 1e-3 * independent[:, 3]])
-    P = orthonormal(block, lambda y: M @ y)
-    assert P.shape[1] == 4
-    assert np.abs(P.T @ M @ P - np.eye(4)).max() < 1e-9
-    scaled = independent / np.linalg.norm(independent, axis=0)
-    assert np.abs(P @ (P.T @ M @ scaled) - scaled).max() < 1e-6
-    assert orthonormal(np.zeros((3, 2)), lambda y: y).shape == (3, 0)

@@ -19,21 +19,9 @@ from graphsqueak import (
 from graphsqueak.outofcore import StreamedSolver, resistances
 from graphsqueak.sources.streamed_laplacian import StreamedLaplacian
 from tests import reference
-from tests.outofcore.graphs import examples
+from tests.outofcore.graphs import Counted, examples
 
 SEED = 95_000
-
-
-class Counted(sources.EdgeSource):
-    """A source that counts how often it is read."""
-
-    def __init__(self, graph):
-        super().__init__()
-        self.graph, self.n_begun = graph, 0
-
-    def _batches(self):
-        self.n_begun += 1
-        yield self.graph
 
 
 @pytest.mark.parametrize("name", ["dense", "heavy", "clusters", "grid", "pieces"])

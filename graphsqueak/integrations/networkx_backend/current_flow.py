@@ -24,7 +24,7 @@ from graphsqueak.analysis.centrality import rank
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.integrations.networkx_backend.graph import BackendGraph
 from graphsqueak.integrations.networkx_backend.resistances import (
-    MAX_DENSE_NODES,
+    MAX_INVERSE_NODES,
     laplacian_inverse_diagonal,
     pseudo_inverse,
 )
@@ -105,8 +105,8 @@ def current_flow_betweenness_centrality(
     """
     edges = _connected_edges(G, weight)
     n = len(G)
-    if n > MAX_DENSE_NODES:
-        raise NotImplementedError(f"exact betweenness of more than {MAX_DENSE_NODES:,} nodes")
+    if n > MAX_INVERSE_NODES:
+        raise NotImplementedError(f"exact betweenness of more than {MAX_INVERSE_NODES:,} nodes")
     if n < 3:
         raise NotImplementedError("betweenness of fewer than three nodes")
     inverse = pseudo_inverse(edges.laplacian())

@@ -6,7 +6,7 @@ With L the Laplacian of conductances and L^+ its pseudo-inverse,
     effective graph resistance n trace(L^+)
     Kemeny's constant          trace of the pseudo-inverse of the normalized Laplacian
 
-On graphs of up to MAX_DENSE_NODES, L^+ is computed by a dense Cholesky factorization: with J the
+On graphs of up to MAX_INVERSE_NODES, L^+ is computed by a dense Cholesky factorization: with J the
 matrix of ones and any s > 0, (L + s J / n)^-1 = L^+ + J / (s n). On larger graphs its entries are
 solved for.
 """
@@ -22,11 +22,11 @@ from graphsqueak.analysis.centrality import inverse_diagonal
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.integrations.networkx_backend.graph import BackendGraph
 from graphsqueak.solvers.laplacian_solver import LaplacianSolver
-from graphsqueak.sparsifiers.resistance.effective import effective_resistance
+from graphsqueak.sparsifiers.resistance.effective import resistances_in_memory
 from graphsqueak.validation import check_choice
 
 __all__ = [
-    "MAX_DENSE_NODES",
+    "MAX_INVERSE_NODES",
     "effective_graph_resistance",
     "kemeny_constant",
     "laplacian_inverse_diagonal",
@@ -35,7 +35,7 @@ __all__ = [
 ]
 
 # Largest dense inverse: 0.3 GB of memory.
-MAX_DENSE_NODES = 6000
+MAX_INVERSE_NODES = 6000
 
 
 def resistance_distance(
@@ -104,7 +104,7 @@ def _resistances_from(edges, source, method, tol):
     if method == "sketch":
         # A sketch of one pair takes as long as that of all pairs.
         pairs = [(source, node) for node in range(edges.n_nodes)]
-        return effective_resistance(edges, pairs, method="sketch", random_state=0)
+        return resistances_in_memory(edges, pairs, method="sketch", random_state=0)
     # Centered, as right-hand sides of a singular system must be.
     unit_vector = np.full(edges.n_nodes, -1 / edges.n_nodes)
     unit_vector[source] += 1
@@ -148,9 +148,9 @@ def kemeny_constant(G: BackendGraph, *, weight: str | None = None) -> float:
     weights = G.weights(weight)
     if (weights < 0).any():
         raise nx.NetworkXError("The weights of graph G must be nonnegative.")
-    if (weights == 0).any() or len(G) > MAX_DENSE_NODES:
+    if (weights == 0).any() or len(G) > MAX_INVERSE_NODES:
         raise NotImplementedError(
-            f"weights must be positive, and nodes at most {MAX_DENSE_NODES:,}"
+            f"weights must be positive, and nodes at most {MAX_INVERSE_NODES:,}"
         )
     if len(G) == 1:
         return 0.0
@@ -193,7 +193,7 @@ def pseudo_inverse(laplacian: scipy.sparse.csr_array) -> np.ndarray:
 
 def laplacian_inverse_diagonal(edges: EdgeList, *, tol: float) -> np.ndarray:
     """Return the diagonal of L^+ of a connected graph; `tol` is used for large graphs only."""
-    if edges.n_nodes > MAX_DENSE_NODES:
+    if edges.n_nodes > MAX_INVERSE_NODES:
         solver = LaplacianSolver(edges, tol=tol, random_state=0)
         return inverse_diagonal(solver, edges.n_nodes)
     matrix, excess = _shift(edges.laplacian())

@@ -42,7 +42,7 @@ from graphsqueak.validation import check_choice, check_count, check_real
 
 # Nodes up to which all ratios are computed, in time n^3 and memory n^2: 0.3 s for 1000 nodes and
 # 1.7 s for 2000, against 0.2 s by Lanczos. The bounds are then exact and hold always.
-MAX_DENSE_NODES = 2000
+MAX_EXACT_NODES = 2000
 
 # Columns of a block if each step reads the graph again: wider blocks share the cost of reading.
 # Halved: 25 % more passes, and 30 % less time between them. Doubled: 15 % fewer passes, and 20 % or
@@ -156,7 +156,7 @@ def certify(
         )
     laplacian = StreamedLaplacian(source, sparsifier)
     rule = StoppingRule(max_steps, rtol, goal)
-    is_small = sparsifier.n_nodes <= MAX_DENSE_NODES
+    is_small = sparsifier.n_nodes <= MAX_EXACT_NODES
     # The matrices of Lanczos are small: threads of BLAS would cost more than they save.
     with reporter(progress, "measuring the error") as report, threadpool_limits(1, user_api="blas"):
         if method == "dense" or (method == "auto" and is_small):

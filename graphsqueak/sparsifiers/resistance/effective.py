@@ -1,4 +1,4 @@
-"""Effective resistances of edges or node pairs: the public function.
+"""Effective resistances of edges or node pairs of a graph in memory.
 
     r(u, v) = (1_u - 1_v)^T L^+ (1_u - 1_v)
 
@@ -6,7 +6,9 @@ is the voltage between u and v when a unit current flows from one to the other. 
 is the leverage of an edge, the probability that a random spanning tree contains it. The leverages
 of all edges sum to n_nodes - n_components (Foster's theorem).
 
-Exact values come from `exact` and `selected`, estimates from `sketch`.
+`graphsqueak.effective_resistance` calls `resistances_in_memory` for graphs in memory, and
+`outofcore.resistances` computes those of streamed graphs. Exact values come from `exact` and
+`selected`, estimates from `sketch`.
 """
 
 import numpy as np
@@ -20,7 +22,6 @@ from graphsqueak.nodes.numbering import make_node_finder
 from graphsqueak.randomness import RandomState
 from graphsqueak.solvers.eigenpairs import MAX_DENSE_NODES
 from graphsqueak.solvers.matrix import power_of_two
-from graphsqueak.sources.graph_like import GraphLike, as_edge_list
 from graphsqueak.sparsifiers.resistance.bounds import degree_terms
 from graphsqueak.sparsifiers.resistance.exact import MAX_BLOCK_ENTRIES, exact_resistances
 from graphsqueak.sparsifiers.resistance.selected import (
@@ -33,11 +34,11 @@ from graphsqueak.validation import check_choice, check_count, check_real, check_
 # Right-hand sides of the first sketch, which shows how many are needed for `rtol`. As many exact
 # solves take no longer than a sketch. On random graphs with 8 edges per node, half as many have
 # 40 % more error and take 20 % less time; twice as many have 30 % less and take twice as long.
-_N_PILOT_PROBES = 32
+N_PILOT_PROBES = 32
 
 
-def effective_resistance(
-    graph: GraphLike,
+def resistances_in_memory(
+    graph: EdgeList,
     pairs: ArrayLike | None = None,
     *,
     by_id: bool = False,
@@ -48,52 +49,13 @@ def effective_resistance(
 ) -> np.ndarray:
     """Return the effective resistance of every edge, or of the given node pairs.
 
-    Parameters
-    ----------
-    graph : EdgeList, scipy sparse adjacency, networkx graph or EdgeSource
-        Weights are similarities (conductances).
-    pairs : array of shape (n_pairs, 2), or list of pairs, optional
-        Node numbers 0, ..., n_nodes - 1, or node ids. Default: the edges of `graph`, in their
-        order.
-    by_id : bool, default=False
-        Interpret integers in `pairs` as node ids instead of node numbers. Text is always an id.
-    method : {"auto", "exact", "sketch"}, default="auto"
-        "exact" uses a dense inverse (small graphs), a sparse factorization (all edges of grids,
-        roads, meshes, trees) or one solve per distinct node or pair. "sketch" uses a few dozen
-        solves for any number of pairs. "auto" is exact if that takes no longer.
-    n_probes : int, optional
-        Number of solves of the sketch. Default: the number needed for `rtol`, estimated from the
-        first 32.
-    rtol : float, default=0.05
-        Mean relative error of the sketch.
-    random_state : int or None
-        Seed of the sketch.
-
-    Returns
-    -------
-    ndarray of shape (n_edges,) or (n_pairs,)
-        0 between a node and itself, infinite between components. Parallel edges all have the
-        resistance between their two ends.
-
-    Notes
-    -----
-    Values lie between the degree bound (d_u + d_v - 2w) / (d_u d_v - w^2) and 1 / w. Sketched
-    values of all edges are rescaled so that Foster's sum holds to 1e-6.
+    Parameters and results are those of `graphsqueak.effective_resistance`.
 
     Examples
     --------
-    In a triangle each edge carries 2/3 of the current itself:
-
-    >>> from graphsqueak import EdgeList
-    >>> triangle = EdgeList(tail=[0, 1, 2], head=[1, 2, 0])
-    >>> effective_resistance(triangle)
+    >>> resistances_in_memory(EdgeList(tail=[0, 1, 2], head=[1, 2, 0]))
     array([0.66666667, 0.66666667, 0.66666667])
-    >>> effective_resistance(EdgeList(tail=[0, 1], head=[1, 2], n_nodes=4), [(0, 2), (0, 3)])
-    array([ 2., inf])
-    >>> effective_resistance(EdgeList.from_pairs([("ann", "bob"), ("bob", "cy")]), [("ann", "cy")])
-    array([2.])
     """
-    graph = as_edge_list(graph)
     check_choice("method", method, ("auto", "exact", "sketch"))
     check_real("rtol", rtol, above=0.0)
     if n_probes is not None:
@@ -134,7 +96,7 @@ def _finite_resistances(
     known, *bounds = degree_terms(degree[tail], degree[head], weight)
     n_solves = min(tail.size, np.union1d(tail, head).size)
     is_small = graph.n_nodes <= MAX_DENSE_NODES
-    has_few_solves = n_solves <= _N_PILOT_PROBES
+    has_few_solves = n_solves <= N_PILOT_PROBES
     is_cheap = is_small or has_few_solves
     may_factorize = is_every_edge and not is_cheap and n_probes is None and method != "sketch"
     if may_factorize and has_small_separators(simple):
@@ -206,7 +168,7 @@ def _sketch_pairs(graph, tail, head, known, bounds, *, n_probes, rtol, rng):
     n_done = 0
     n_needed = n_probes
     while n_needed is None or n_done < n_needed:
-        n_missing = _N_PILOT_PROBES if n_needed is None else n_needed - n_done
+        n_missing = N_PILOT_PROBES if n_needed is None else n_needed - n_done
         n_columns = min(n_missing, max_columns)
         embedding = precise_embedding(graph, n_probes=n_columns, seed=int(rng.integers(2**63)))
         in_block = squared_distances(embedding.points, tail, head)

@@ -39,7 +39,7 @@ from graphsqueak.randomness import Step, child_seed
 from graphsqueak.sampling import Sample, expand, importance_weights, shrink
 from graphsqueak.solvers.eigenpairs import MAX_DENSE_NODES
 from graphsqueak.sparsifiers.budget import Budget, StreamOptions
-from graphsqueak.sparsifiers.resistance.effective import effective_resistance
+from graphsqueak.sparsifiers.resistance.effective import resistances_in_memory
 from graphsqueak.sparsifiers.stream.edge_buffer import SampledEdges
 from graphsqueak.sparsifiers.stream.engine import PracticalEngine
 from graphsqueak.sparsifiers.stream.finalize import Finalized
@@ -210,9 +210,9 @@ def _upper_resistances(graph, *, n_earlier, seed):
     seed : int
     """
     if graph.n_nodes <= MAX_DENSE_NODES:
-        return effective_resistance(graph, method="exact")
+        return resistances_in_memory(graph, method="exact")
     # Edges of all resparsifications, weighted by b (b + 1) so that the union bound holds for any
     # number of them.
     n_events = graph.n_edges * (n_earlier + 1) * (n_earlier + 2) / _DELTA
     n_probes = math.ceil(2 / (math.log(2) - 0.5) * math.log(n_events))
-    return 2 * effective_resistance(graph, method="sketch", n_probes=n_probes, random_state=seed)
+    return 2 * resistances_in_memory(graph, method="sketch", n_probes=n_probes, random_state=seed)

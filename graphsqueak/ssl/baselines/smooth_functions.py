@@ -31,9 +31,9 @@ import numpy as np
 import scipy.linalg
 
 from graphsqueak.errors import InputError, Parameter
-from graphsqueak.outofcore.eigenpairs import smallest_eigenpairs as streamed_eigenpairs
+from graphsqueak.outofcore.eigenpairs import smallest_eigenpairs
 from graphsqueak.outofcore.pencil import find_sparsifier, rereadable
-from graphsqueak.solvers import smallest_eigenpairs
+from graphsqueak.solvers.eigenpairs import laplacian_eigenpairs
 from graphsqueak.sparsifiers.budget import Budget
 from graphsqueak.ssl.base import GraphClassifier
 from graphsqueak.ssl.stable import labeled_components
@@ -111,14 +111,14 @@ class SimpleHFSClassifier(GraphClassifier):
     def _eigenvectors(self, graph, n_vectors):
         """Return eigenvectors of the graph in memory, or of the one that is streamed."""
         if self._source is not None:
-            _, self._vectors = streamed_eigenpairs(
+            _, self._vectors = smallest_eigenpairs(
                 self._source, n_vectors, sparsifier=graph, random_state=self.random_state
             )
             self._source = None
         # A fit without some labels takes fewer of the same vectors.
         if self._vectors is not None:
             return self._vectors[:, :n_vectors]
-        _, vectors = smallest_eigenpairs(graph, n_vectors, random_state=self.random_state)
+        _, vectors = laplacian_eigenpairs(graph, n_vectors, random_state=self.random_state)
         return vectors
 
     def _scores(self, graph, labels):
@@ -192,7 +192,7 @@ class EigenfunctionClassifier(GraphClassifier):
             component = graph.components()
             has_label = labeled_components(component, labels.nodes)[component]
             n_vectors = min(self.n_coordinates, max(graph.n_nodes - component.max() - 2, 1))
-            values, points = smallest_eigenpairs(graph, n_vectors, random_state=self.random_state)
+            values, points = laplacian_eigenpairs(graph, n_vectors, random_state=self.random_state)
             points = points / np.sqrt(np.maximum(values, np.finfo(float).tiny))
         basis, energy = eigenfunctions(points, self.n_components)
         labeled = basis[labels.nodes]

@@ -51,6 +51,6 @@ def test_random_pairs_have_the_promised_error():
 
 
 def test_betweenness_of_large_graphs_is_left_to_networkx(monkeypatch):
-    monkeypatch.setattr(current_flow, "MAX_DENSE_NODES", 10)
+    monkeypatch.setattr(current_flow, "MAX_INVERSE_NODES", 10)
     with pytest.raises(NotImplementedError, match="backend raised NotImplementedError"):
         nx.current_flow_betweenness_centrality(connected_graph(35), **OURS)

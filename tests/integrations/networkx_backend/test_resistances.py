@@ -35,7 +35,7 @@ def test_results_are_those_of_networkx(function, given, kind):
 
 def test_large_graphs_are_solved_without_a_dense_inverse(monkeypatch):
     G = connected_graph(35)
-    monkeypatch.setattr(resistances, "MAX_DENSE_NODES", 10)
+    monkeypatch.setattr(resistances, "MAX_INVERSE_NODES", 10)
     assert_close(
         nx.resistance_distance(G, "n5", weight="weight", **OURS),
         nx.resistance_distance(G, "n5", weight="weight", **THEIRS),

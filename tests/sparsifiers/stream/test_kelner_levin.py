@@ -170,13 +170,13 @@ def test_sketched_resistances_are_never_too_small(monkeypatch):
 
 def test_sketches_and_samples_have_different_seeds(monkeypatch):
     seeds = []
-    sketch = kelner_levin.effective_resistance
+    sketch = kelner_levin.resistances_in_memory
 
     def note(graph, **arguments):
         seeds.append(arguments["random_state"])
         return sketch(graph, **arguments)
 
-    monkeypatch.setattr(kelner_levin, "effective_resistance", note)
+    monkeypatch.setattr(kelner_levin, "resistances_in_memory", note)
     graph = sources.erdos_renyi(1100, 3000, random_state=3).to_edge_list().simplified()
     StreamSparsifier(method="kelner-levin", n_copies=2, random_state=4).partial_fit(
         graph
