@@ -222,7 +222,7 @@ class ContractedSolver:
             if not is_out.all():
                 nodes = self._labels.nodes[is_out]
                 fit = self._solve(eta, ~is_out, LOO_TOL)
-                scores[is_out] = np.where(fit.reached[nodes, None], fit.centered[nodes], np.nan)
+                scores[is_out] = np.where(fit.has_label[nodes, None], fit.centered[nodes], np.nan)
         return LooResult(scores, np.full(scores.shape, np.nan))
 
     def fit(self, eta):
@@ -267,4 +267,4 @@ class ContractedSolver:
         # Contracted nodes have the values of their class.
         row = np.arange(n_nodes)
         row[nodes] = n_nodes + group_of_label
-        return Fit(fit.centered[row], fit.offset[row], fit.reached[row])
+        return Fit(fit.centered[row], fit.offset[row], fit.has_label[row])

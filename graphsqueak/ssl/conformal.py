@@ -61,14 +61,14 @@ class Round(NamedTuple):
     ----------
     scores : array of shape (n_nodes, C)
         -inf for a class without a label in the fit.
-    reached : array of bool, shape (n_nodes,)
+    has_label : array of bool, shape (n_nodes,)
         Whether a label of the fit is in the node's component.
     nodes, code : arrays of int
         The labels that were left out.
     """
 
     scores: np.ndarray
-    reached: np.ndarray
+    has_label: np.ndarray
     nodes: np.ndarray
     code: np.ndarray
 
@@ -105,8 +105,8 @@ def conformal_sets(rounds, alpha):
     of the fourth node:
 
     >>> scores = np.array([[0.1, -0.1]] * 4)
-    >>> reached = np.ones(4, dtype=bool)
-    >>> rounds = [Round(scores, reached, np.array([i]), np.array([0])) for i in range(3)]
+    >>> has_label = np.ones(4, dtype=bool)
+    >>> rounds = [Round(scores, has_label, np.array([i]), np.array([0])) for i in range(3)]
     >>> conformal_sets(rounds, 0.3)[3]
     array([ True, False])
     """
@@ -115,13 +115,13 @@ def conformal_sets(rounds, alpha):
     p_values = 0.0
     n_rounds = 0
     is_jackknife = True
-    for scores, reached, nodes, code in rounds:
+    for scores, has_label, nodes, code in rounds:
         margin = nonconformity(scores)
-        left_out = np.sort(margin[nodes, code][reached[nodes]])
+        left_out = np.sort(margin[nodes, code][has_label[nodes]])
         # Left-out labels whose margin is at least that of each class of each node.
         at_least = left_out.size - np.searchsorted(left_out, margin)
-        at_least[~reached] = nodes.size
-        compared = np.where(reached, left_out.size, nodes.size)[:, None]
+        at_least[~has_label] = nodes.size
+        compared = np.where(has_label, left_out.size, nodes.size)[:, None]
         n_at_least = n_at_least + at_least
         n_compared = n_compared + compared
         p_values = p_values + (1 + at_least) / (1 + compared)
@@ -158,10 +158,10 @@ def refit_without_folds(refit, labels, folds):
     """
     for fold in range(int(folds.max()) + 1):
         is_out = folds == fold
-        fold_scores, reached = refit(labels.select(~is_out))
+        fold_scores, has_label = refit(labels.select(~is_out))
         scores = np.full((len(fold_scores), labels.classes.size), -np.inf)
         scores[:, np.unique(labels.code[~is_out])] = fold_scores
-        yield Round(scores, reached, labels.nodes[is_out], labels.code[is_out])
+        yield Round(scores, has_label, labels.nodes[is_out], labels.code[is_out])
 
 
 def fit_without_each(graph, labels, alpha, decide, left_out, *, tol=1e-8, random_state=None):
@@ -208,7 +208,7 @@ def fit_without_each(graph, labels, alpha, decide, left_out, *, tol=1e-8, random
             scores = decide(fit)
             if is_only_of_class[index]:
                 scores[:, labels.code[index]] = -np.inf
-            yield Round(scores, fit.reached, labels.nodes[[index]], labels.code[[index]])
+            yield Round(scores, fit.has_label, labels.nodes[[index]], labels.code[[index]])
 
 
 class _LeaveOneOutFits:
@@ -235,14 +235,14 @@ class _LeaveOneOutFits:
         np.add.at(self._total, label_component, self._targets)
         mean = self._total / np.maximum(self._count, 1)[:, None]
         self._mean = mean[self._component]
-        self._reached = has_label[self._component]
+        self._has_label = has_label[self._component]
 
     def without(self, index, column):
         """Return the `Fit` without a label; `column` is M e_i."""
         fit = Fit(
             self._smoothed - self._mean * self._constant,
             self._mean.copy(),
-            self._reached.copy(),
+            self._has_label.copy(),
         )
         node = self._nodes[index]
         component = self._component[node]
@@ -251,7 +251,7 @@ class _LeaveOneOutFits:
         n_others = self._count[component] - 1
         if n_others == 0:
             fit.centered[inside] = 0.0
-            fit.reached[inside] = False
+            fit.has_label[inside] = False
             return fit
         mean = (self._total[component] - self._targets[index]) / n_others
         centered_target = self._targets[index] - mean

@@ -4,7 +4,7 @@ For every candidate of eta, the equations of `stable`, A x = b, are solved by bl
 gradients on the whole graph (`outofcore.block_cg`), with M = L_H + ridge as preconditioner. Each
 pass over the edges is one step, in which all columns of all candidates are multiplied together.
 The columns are those of leave-one-out (targets, ones, probes) and v, so that eta, prior weight and
-cut are selected on the whole graph. In memory are H and a few blocks of one row per node.
+threshold are selected on the whole graph. In memory are H and a few blocks of one row per node.
 
 *A step without a pass.* After k products, x is the best in its Krylov space, and its residual r is
 known. The error that H leaves is rough, noise at single nodes. Jacobi's step, x + D^-1 r with the

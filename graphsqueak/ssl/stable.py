@@ -117,13 +117,13 @@ class Fit(NamedTuple):
         The scores f, 0 in components without a label.
     offset : array of float, shape (n_nodes, C)
         Mean label of the node's component; that of all labels in components without one.
-    reached : array of bool, shape (n_nodes,)
+    has_label : array of bool, shape (n_nodes,)
         Whether the node's component has a label.
     """
 
     centered: np.ndarray
     offset: np.ndarray
-    reached: np.ndarray
+    has_label: np.ndarray
 
 
 class LooResult(NamedTuple):
@@ -329,11 +329,11 @@ def posterior_deviation(graph, labeled, alpha, *, sample_weight=None, n_probes=6
     rhs = graph.incidence().T @ (np.sqrt(alpha * graph.weight)[:, None] * edge_signs)
     signs = rng.choice((-1.0, 1.0), size=(labeled.size, n_probes))
     rhs[labeled] += np.sqrt(system.sample_weight) * signs
-    rhs[~system.reached] = 0.0
+    rhs[~system.has_label] = 0.0
     rhs = system.append_ones(rhs)
     probes = _solve_constrained(graph, system, rhs, tol=tol, random_state=rng)
     variance = np.einsum("xk,xk->x", probes, probes) / n_probes
-    return np.where(system.reached, np.sqrt(variance), np.inf)
+    return np.where(system.has_label, np.sqrt(variance), np.inf)
 
 
 def label_means(targets, labeled, component, *, sample_weight=None):
@@ -400,7 +400,7 @@ class StableSystem:
     component : array of int, shape (n_nodes,)
     sample_weight : array of float, shape (l, 1)
     ridge : array of float, shape (n_nodes,)
-    reached : array of bool, shape (n_nodes,)
+    has_label : array of bool, shape (n_nodes,)
         Whether the node's component has a label.
 
     Examples
@@ -419,11 +419,11 @@ class StableSystem:
         self._labeled = labels.nodes
         self._targets = labels.targets
         self._alpha = alpha
-        self._has_label = labeled_components(component, labels.nodes)
+        self._component_has_label = labeled_components(component, labels.nodes)
         self._mean = label_means(
             labels.targets, labels.nodes, component, sample_weight=labels.sample_weight
         )
-        self.reached = self._has_label[component]
+        self.has_label = self._component_has_label[component]
         self.ridge = np.zeros(component.size)
         self.ridge[labels.nodes] = self.sample_weight[:, 0] / alpha
 
@@ -439,7 +439,7 @@ class StableSystem:
 
     def append_ones(self, rhs):
         """Return `rhs` (n_nodes, K) and a column of ones, for v, over alpha."""
-        return np.column_stack([rhs, self.reached.astype(np.float64)]) / self._alpha
+        return np.column_stack([rhs, self.has_label.astype(np.float64)]) / self._alpha
 
     def constrain(self, solution, level=0.0, at=slice(None)):
         """Subtract multiples of v, the last column, so that the others sum to zero.
@@ -447,7 +447,7 @@ class StableSystem:
         `level`, a row per component, is added to the solution first. Returns the columns at the
         nodes `at`, and M 1 there.
         """
-        has_label = self._has_label[:, None]
+        has_label = self._component_has_label[:, None]
         n_components = has_label.size
         size = component_sums(self.component, n_components, np.ones((self.component.size, 1)))
         level = np.broadcast_to(level, (n_components, solution.shape[1]))
@@ -469,7 +469,7 @@ class StableSystem:
         The constant is the one that minimizes the energy. The norm of the rest is smaller, so that
         it takes fewer iterations.
         """
-        n_components = self._has_label.size
+        n_components = self._component_has_label.size
         total = component_sums(self.component, n_components, rhs)
         weight = np.bincount(self.component, self.ridge, n_components)[:, None]
         level = np.divide(total, weight, out=np.zeros_like(total), where=weight > 0)
@@ -479,7 +479,7 @@ class StableSystem:
 
     def fit_from(self, centered):
         """Return `Fit` from f, the minimizer for the centered targets."""
-        return Fit(centered, self._mean[self.component], self.reached)
+        return Fit(centered, self._mean[self.component], self.has_label)
 
     def fit_from_raw(self, values):
         """Return `Fit` from `values`, M b for the columns b of targets and ones, and any others."""
@@ -510,7 +510,7 @@ class StableSystem:
             Diagonal of M.
         """
         component = self.component[self._labeled]
-        n_components = self._has_label.size
+        n_components = self._component_has_label.size
         weighted = self.sample_weight * self._targets
         is_alone = np.bincount(component)[component] == 1
         total_weight = component_sums(component, n_components, self.sample_weight)[component]

@@ -7,7 +7,7 @@ import pytest
 
 from graphsqueak.sources import grid
 from graphsqueak.ssl import StableHFSClassifier
-from graphsqueak.ssl.decisions.thresholds import best_threshold, least_error_threshold
+from graphsqueak.ssl.decisions.thresholds import least_error_threshold, select_prior_weight
 from graphsqueak.ssl.labels import ClassLabels
 from graphsqueak.ssl.model_selection import select_for_classes
 from graphsqueak.ssl.stable import (
@@ -67,10 +67,10 @@ def test_a_label_of_weight_two_counts_as_two_labels_for_the_threshold():
     code = np.repeat([0, 1], [14, 6])
     scores = rng.normal(size=(20, 2)) + np.eye(2)[code]
     prior = np.bincount(code) / 20 - 0.5
-    found = best_threshold(scores, code, prior, "auto", sample_weight=np.full(20, 2.0))
-    twice = best_threshold(np.repeat(scores, 2, axis=0), np.repeat(code, 2), prior, "auto")
+    found = select_prior_weight(scores, code, prior, "auto", sample_weight=np.full(20, 2.0))
+    twice = select_prior_weight(np.repeat(scores, 2, axis=0), np.repeat(code, 2), prior, "auto")
     np.testing.assert_allclose(found, twice)
-    assert abs(best_threshold(scores, code, prior, "auto")[0] - found[0]) > 0.01
+    assert abs(select_prior_weight(scores, code, prior, "auto")[0] - found[0]) > 0.01
 
 
 def test_the_threshold_moves_little_where_a_score_does():
@@ -120,16 +120,16 @@ def test_equal_scores_leave_the_threshold_at_zero():
 
 
 def test_a_threshold_that_is_given_is_not_moved_and_one_that_is_not_is_cut_at():
-    """The second class is what scores above cut_ before the cut."""
+    """The second class is what scores above threshold_ before the threshold is subtracted."""
     graph = random_graph(7_003)
     y = np.full(graph.n_nodes, -1)
     y[:12] = [0, 1, 1] * 4
     free = StableHFSClassifier(tol=1e-12, random_state=1).fit(graph, y)
     given = StableHFSClassifier(eta=free.eta_, prior_weight=free.prior_weight_, tol=1e-12)
     given.fit(graph, y)
-    assert given.cut_ == 0.0 != free.cut_
-    np.testing.assert_allclose(free.scores_[:, 1], given.scores_[:, 1] - free.cut_, atol=1e-9)
-    np.testing.assert_array_equal(free.transduction_ == 1, given.scores_[:, 1] > free.cut_)
+    assert given.threshold_ == 0.0 != free.threshold_
+    np.testing.assert_allclose(free.scores_[:, 1], given.scores_[:, 1] - free.threshold_, atol=1e-9)
+    np.testing.assert_array_equal(free.transduction_ == 1, given.scores_[:, 1] > free.threshold_)
 
 
 def test_l_eta_is_two_over_the_mean_degree_with_too_few_labels_to_choose_by():
@@ -188,7 +188,7 @@ def test_leave_one_out_to_few_digits_and_the_fit_that_goes_on_from_there():
     centered, mean, reached = reference.stable_hfs(graph, labeled, targets, 0.3)
     np.testing.assert_allclose(fit.centered, centered, atol=1e-7)
     np.testing.assert_allclose(fit.offset, mean)
-    np.testing.assert_array_equal(fit.reached, reached)
+    np.testing.assert_array_equal(fit.has_label, reached)
 
 
 @pytest.mark.parametrize("ratio", [0.1, 10.0])

@@ -28,7 +28,7 @@ def test_every_component_has_its_own_mean_and_constraint():
     scores, mean, reached = reference.stable_hfs(graph, labeled, targets, 0.7)
     np.testing.assert_allclose(fit.centered, scores, atol=1e-8)
     np.testing.assert_allclose(fit.offset, mean)
-    assert fit.reached.tolist() == reached.tolist() == [True] * 21 + [False] * 5
+    assert fit.has_label.tolist() == reached.tolist() == [True] * 21 + [False] * 5
     for part in (slice(0, 12), slice(12, 21), slice(21, 26)):
         np.testing.assert_allclose(fit.centered[part].sum(axis=0), 0, atol=1e-9)
 

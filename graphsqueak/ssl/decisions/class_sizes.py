@@ -130,7 +130,7 @@ def meet_sizes(scores, fractions, *, tol=1e-3, max_iter=300):
 
 
 def cut_scores(
-    graph, labels, scores, reached, fractions, *, tol=0.01, max_cuts=12, random_state=None
+    graph, labels, scores, has_label, fractions, *, tol=0.01, max_cuts=12, random_state=None
 ):
     """Return scores of a cut with few edges between classes of these sizes.
 
@@ -140,7 +140,7 @@ def cut_scores(
     labels : ClassLabels
     scores : array of shape (n_nodes, C)
         The first cut.
-    reached : array of bool, shape (n_nodes,)
+    has_label : array of bool, shape (n_nodes,)
         Which nodes are in a component with a label; the others are left out of the sizes.
     fractions : array of shape (C,)
     tol : float
@@ -171,7 +171,7 @@ def cut_scores(
         random_state=random_state,
     )
     scores = scores.copy()
-    sized = np.flatnonzero(reached)
+    sized = np.flatnonzero(has_label)
     code = scores.argmax(axis=1)
     for _ in range(max_cuts):
         code[labeled] = labels.code

@@ -15,7 +15,7 @@ import scipy.optimize
 from scipy.special import log_softmax, softmax
 from sklearn.utils.validation import _num_samples
 
-from graphsqueak.ssl.decisions.thresholds import best_threshold
+from graphsqueak.ssl.decisions.thresholds import select_prior_weight
 from graphsqueak.ssl.labels import class_labels, real_labels
 from graphsqueak.ssl.model_selection import ALPHAS
 from graphsqueak.ssl.regressors import SparseHFSRegressor, StableHFSRegressor
@@ -112,7 +112,7 @@ class ClassMixture:
     def graph_error(self, scores):
         """Return the same for scores of the graph, with the prior weight that suits them."""
         prior = self.labels.targets.mean(axis=0) - 1 / self.labels.classes.size
-        return best_threshold(scores, self.y, prior, "auto")[1]
+        return select_prior_weight(scores, self.y, prior, "auto")[1]
 
     def chance_gain(self, losses):
         """Return how much of the sum of `losses` fitted weights save if the parts are noise."""
