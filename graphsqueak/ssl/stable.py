@@ -68,6 +68,7 @@ __all__ = [
     "LooSolver",
     "Problem",
     "StableSystem",
+    "diagonal_at_other_eta",
     "inv_mean_degree",
     "label_means",
     "labeled_components",
@@ -203,11 +204,12 @@ class LooSolver:
         if self._first is None:
             raw, diagonal = self._probe(eta)
         elif self._smoother is not None:
+            # M is known, and another eta takes no solve.
             ratio = eta / self._first.eta
             raw, diagonal = _other_smoother(self._smoother, ratio, self._labels.targets)
         else:
             raw = self._smooth(eta, np.zeros((self._labels.nodes.size, 0)))
-            diagonal = _other_diagonal(self._diagonal, self._row_norm, eta / self._first.eta)
+            diagonal = diagonal_at_other_eta(self._diagonal, self._row_norm, eta / self._first.eta)
         return self._first.system.without_own_label(raw, diagonal)
 
     def fit(self, eta):
@@ -529,6 +531,7 @@ class StableSystem:
         total = component_sums(component, n_components, weighted)[component]
         mean = (total - weighted) / other_weight
 
+        # A sketched diagonal may lie outside [0, 1].
         leverage = np.clip(diagonal, 0.0, MAX_LEVERAGE)[:, None]
         scores = raw[:, :-1] - leverage * self._targets - mean * (raw[:, -1:] - leverage)
         return LooResult(scores / (1 - leverage), mean)
@@ -591,10 +594,17 @@ class _EtaSolver:
         return np.column_stack(parts)
 
 
-def _other_diagonal(diagonal, row_norm, ratio):
-    """Return the diagonal of M for an eta that is `ratio` times as large.
+def diagonal_at_other_eta(diagonal, row_norm, ratio):
+    """Return an approximation of the diagonal of M for an eta that is `ratio` times as large.
 
     `row_norm` is the norm of each row without its diagonal.
+
+    Examples
+    --------
+    If M is diagonal, this is exact: 0.5 / (0.5 + 3 (1 - 0.5)).
+
+    >>> diagonal_at_other_eta(np.array([0.5]), np.array([0.0]), 3.0)
+    array([0.25])
     """
     deviation = np.minimum(row_norm, np.minimum(diagonal, 1 - diagonal))
     values = diagonal + deviation * np.array([[-1.0], [1.0]])
@@ -607,6 +617,7 @@ def _other_smoother(smoother, ratio, targets):
     >>> _other_smoother(np.array([[0.5]]), 3.0, np.array([[2.0]]))
     (array([[0.5 , 0.25]]), array([0.25]))
     """
+    # M + rho (I - M)
     mixed = smoother + ratio * (np.eye(len(smoother)) - smoother)
     other = np.linalg.solve(mixed.T, smoother.T).T
     return other @ np.column_stack([targets, np.ones(len(targets))]), np.diag(other)
