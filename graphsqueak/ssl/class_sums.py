@@ -78,6 +78,7 @@ class ClassSums:
     """
 
     def __init__(self, code, n_classes, *, n_folds=4, random_state=None):
+        # Sorted by class in random order, and assigned to the folds in turn: stratified.
         shuffled = np.random.default_rng(random_state).permutation(code.size)
         by_class = shuffled[np.argsort(code[shuffled], kind="stable")]
         self.fold = np.empty(code.size, dtype=np.int64)
@@ -163,6 +164,7 @@ def read_once(source, labels, budget, *, random_state=None, progress=False):
             sums.add(tail, head, batch.weight)
             stream.partial_fit(batch)
             report(stream.n_edges_seen_, source.fraction_read, f"kept {stream.n_kept_:,}")
+    # The arrays of sums are in the order in which nodes appeared in the stream.
     graph = stream.sparsifier(n_edges=stream.budget_)
     numbers = as_permutation(graph.node_ids, graph.n_nodes)
     if numbers is not None:

@@ -82,6 +82,7 @@ def assign_folds(n_labels, alpha, max_single, rng, *, max_folds=10):
     if n_labels <= max_single:
         return np.arange(n_labels)
     n_folds = int(np.clip(alpha * n_labels / 4, 2, max_folds))
+    # Sizes differ by one label at most.
     return rng.permutation(n_labels) % n_folds
 
 
@@ -111,6 +112,7 @@ def conformal_sets(rounds, alpha):
     n_rounds = 0
     is_jackknife = True
     for scores, has_label, nodes, code in rounds:
+        # s_T(x, c) for all nodes and classes.
         margin = nonconformity(scores)
         left_out = np.sort(margin[nodes, code][has_label[nodes]])
         # Left-out labels whose margin is at least that of each class of each node.
@@ -256,6 +258,7 @@ class _LeaveOneOutFits:
         # Other components do not depend on this label.
         inside = np.flatnonzero(self._component == component)
         n_others = self._count[component] - 1
+        # No label is left in this component.
         if n_others == 0:
             fit.centered[inside] = 0.0
             fit.has_label[inside] = False

@@ -178,5 +178,6 @@ class SparseHFSRegressor(StreamedEstimator, StableHFSRegressor):
     _is_unlabeled = staticmethod(is_missing)
 
     def _has_converged(self, answer, other):
+        # Offsets are exact after the first pass.
         change = np.linalg.norm(answer.fit.centered - other.fit.centered)
         return change <= MAX_CHANGE * np.linalg.norm(answer.fit.centered)

@@ -176,6 +176,7 @@ def _pair_sums(graph, degrees, labels, centered, *, n_probes=16):
     n_labels = labels.nodes.size
     n_classes = centered.shape[1]
     rng = np.random.default_rng(n_labels)
+    # A fixed seed: the estimate depends on the graph and the labels only.
     signs = rng.choice([-1.0, 1.0], size=(n_labels, n_probes))
     block = np.column_stack([centered, np.ones(n_labels), signs])
     adjacency = _labeled_rows(graph, labels.nodes)
@@ -197,6 +198,7 @@ def _pair_sums(graph, degrees, labels, centered, *, n_probes=16):
 def _lowest_homophily(frequency):
     """Return the homophily of a graph with as few edges inside the classes as possible."""
     by_chance = frequency @ frequency
+    # If the largest class has more edge ends than all others, the rest must stay inside it.
     inside = max(2 * frequency.max() - 1, 0.0)
     return (inside - by_chance) / (1 - by_chance)
 

@@ -79,6 +79,7 @@ def split_features(features: Any, ids: ArrayLike | None) -> tuple[Any, ArrayLike
         return without_nodes, nodes
     if ids is not None or not is_pandas:
         return features, ids
+    # A default index does not name nodes.
     index = features.index.to_numpy()
     return features, None if np.array_equal(index, np.arange(len(index))) else index
 
@@ -141,6 +142,7 @@ class Neighborhood:
             return ids, False
         first = self.source
         if not self.is_in_memory:
+            # The first batch shows what kind of ids the stream has.
             first = next(iter(self.source), EdgeList.from_validated([], [], [], 0))
         if first.has_explicit_order:
             n_nodes = first.n_nodes if first.node_ids is None else len(first.node_ids)
@@ -167,6 +169,7 @@ class Neighborhood:
 
     def to_edge_list(self) -> EdgeList:
         """Return a graph in memory with its nodes in the order of the rows."""
+        # Without ids given, the rows are the nodes of the source.
         is_same_order = self.source.node_ids is self.nodes.node_ids
         if is_same_order and self.source.n_nodes == self.nodes.n_nodes:
             return self.source
@@ -226,6 +229,7 @@ class Neighborhood:
         n_hops : int
             K of the module's formula.
         """
+        # Side by side, all blocks are multiplied in the same pass.
         blocks = np.asarray(blocks)
         start = np.concatenate(blocks, axis=1)
         gamma = continuation_probability(n_hops)
@@ -243,6 +247,7 @@ class Neighborhood:
         with _report_missing_rows():
             for tail, head, weight in self._laplacian.edges():
                 part = scipy.sparse.csr_array((weight, (tail, head)), shape=(n_rows, n_rows))
+                # Each edge is listed once, and counts in both directions.
                 sums += part @ X + part.T @ X
                 degrees += np.bincount(tail, weight, n_rows) + np.bincount(head, weight, n_rows)
         if self._is_position_id and self.source.n_nodes != n_rows:
