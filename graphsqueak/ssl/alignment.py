@@ -102,6 +102,7 @@ class NodeValues:
         self.name = name
         self.kind = kind
         names, entries = split_by_id(values, name)
+        # A masked entry means no value, whatever is behind the mask.
         is_present = ~is_missing(entries) & ~np.ma.getmaskarray(entries)
         present = np.flatnonzero(is_present)
         self.is_by_id = names is not None
@@ -131,6 +132,7 @@ class NodeValues:
             Range of nodes. For a stream, the nodes that are new in a batch.
         """
         if not self.is_by_id and has_explicit_order(ids):
+            # A stream may have more nodes than the array has entries; `locate` reports that.
             n_beyond = max(stop - max(start, self.entries.size), 0)
             return np.append(self._value_of_position[start:stop], np.full(n_beyond, -1))
         nodes = ids_between(ids, start, stop)
@@ -138,6 +140,7 @@ class NodeValues:
             self._example_id = nodes[:1].tolist()[0]
         if not self.is_by_id:
             return self._find_by_integer_id(nodes)
+        # Ids of mixed types are compared as they are: the text "1" is not the integer 1.
         is_text = nodes.dtype.kind not in "iuf" and all(
             isinstance(name, str) for name in nodes.tolist()
         )
@@ -189,6 +192,7 @@ class NodeValues:
                 f"{self.kind} per node, or a mapping from node ids to {self.kind}s"
             )
         nodes = np.flatnonzero(found >= 0)
+        # Values that no node of the graph takes.
         is_absent = np.bincount(found[nodes], minlength=self.names.size) == 0
         if is_absent.any():
             self._report_absent(np.flatnonzero(is_absent), groups)
@@ -199,6 +203,7 @@ class NodeValues:
         names = self.names[absent].tolist()
         if 2 * absent.size > self.names.size:
             fix = f"one of its nodes is {self._example_id!r}; check the spelling"
+            # The usual reason: ids were read as text from a table.
             if isinstance(names[0], str) and is_integer(self._example_id):
                 fix = f"ids of the graph are integers, such as {self._example_id}: convert yours"
             raise InputError(
@@ -206,6 +211,7 @@ class NodeValues:
                 f"{fix}"
             )
         if groups is not None:
+            # A model without a class that the user named would be wrong without a sign of it.
             is_lost = ~np.isin(groups[absent], np.delete(groups, absent))
             if is_lost.any():
                 first = int(np.argmax(is_lost))
@@ -274,6 +280,7 @@ def split_by_id(values: Any, name: str = "y") -> tuple[list | None, Any]:
         entries = values.to_numpy()
         place = "index"
     elif is_table(values) and len(getattr(values, "shape", (0, 0))) != 1:
+        # The result of set_index("node") has the ids in its index.
         if hasattr(values, "iloc") and values.index.name == "node" and "node" not in values:
             values = values.reset_index()
         columns = table_columns(values)
@@ -284,6 +291,7 @@ def split_by_id(values: Any, name: str = "y") -> tuple[list | None, Any]:
     else:
         return None, _as_column(values, name)
     if len(set(ids)) < len(ids):
+        # Name the first id that occurs again.
         last_row = {node: row for row, node in enumerate(ids)}
         repeated = next(node for row, node in enumerate(ids) if last_row[node] != row)
         raise InputError(
@@ -395,6 +403,7 @@ def with_plain_type(values):
     """
     if values.dtype.kind != "O" or values.size == 0:
         return values
+    # Scalars of numpy and of Python are the same type to a user.
     plain = [value.item() if isinstance(value, np.generic) else value for value in values.tolist()]
     types = {type(value) for value in plain}
     if types == {str} or types == {bool} or types <= {int, float}:

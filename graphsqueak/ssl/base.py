@@ -98,6 +98,7 @@ class GraphEstimator(FittedReprMixin, ArrowExport, BaseEstimator):
     def _read(self, X):
         """Return the graph to learn on, as an EdgeList."""
         check_choice("affinity", self.affinity, ("precomputed", "knn"))
+        # Nodes are numbered by id where possible, so that arrays can be matched by position.
         if self.affinity == "precomputed":
             return as_edge_list(X).in_id_order()
         return self._read_points(X)
@@ -107,6 +108,7 @@ class GraphEstimator(FittedReprMixin, ArrowExport, BaseEstimator):
         if isinstance(X, GraphNodes):
             return X.graph
         is_matrix = isinstance(X, np.ndarray) or scipy.sparse.issparse(X)
+        # scikit-learn has selected rows of an adjacency matrix, but not columns.
         if is_matrix and self.affinity == "precomputed" and len(set(X.shape)) > 1:
             raise cut_error(X.shape)
         return X
@@ -287,6 +289,7 @@ class GraphClassifier(ClassifierMixin, GraphEstimator):
         if self._curves is not None:
             fractions = sigmoid_probabilities(scores, self._curves)
         else:
+            # Rows of scores sum to zero: at least one entry is positive.
             fractions = np.clip(scores + 1 / scores.shape[1], 0.0, None)
             fractions /= fractions.sum(axis=1, keepdims=True)
         fractions[~has_label] = 1 / scores.shape[1]
@@ -303,6 +306,7 @@ class GraphClassifier(ClassifierMixin, GraphEstimator):
         if has_label.all():
             return decided
         if isinstance(self.unknown, str) and self.unknown == "prior":
+            # The prior alone is known there.
             most_frequent = np.bincount(self._labels.code).argmax()
             decided[~has_label] = self.classes_[most_frequent]
             return decided
@@ -374,9 +378,11 @@ class GraphClassifier(ClassifierMixin, GraphEstimator):
         self._check_fitted()
         alpha = check_real("alpha", alpha, above=0.0, below=0.5)
         labels = self._labels
+        # The only class is in every set.
         if labels.classes.size == 1:
             return np.ones((self.n_nodes_, 1), dtype=bool)
         sets = conformal_sets(self._fits_without_labels(alpha), alpha)
+        # More classes in a set only raise its coverage.
         sets[np.arange(self.n_nodes_), self.label_distributions_.argmax(axis=1)] = True
         sets[~self.has_label_in_component_] = True
         sets[labels.nodes] = labels.one_hot() > 0

@@ -118,6 +118,7 @@ def spectral_stability(n_labels: int, eta: float, lambda_2: float, max_label: fl
     if kappa <= 0:
         return np.inf
     h = 1 / (1 + kappa) if kappa >= 1 else 1 / (2 * np.sqrt(kappa))
+    # The first term is the change of the right-hand side, the second that of I_S, applied to f.
     change = 2 * np.sqrt(2) * max_label * (n_labels - 1) / n_labels
     return (change + max_label * np.sqrt(n_labels) * h) / kappa
 
@@ -144,6 +145,7 @@ def approximation_error(
     0.0
     """
     kappa = n_labels * eta * lambda_2
+    # The smallest kappa that an eps-sparsifier may have.
     kappa_sparse = (1 - epsilon) * kappa
     if kappa_sparse >= 1:
         return max_label * epsilon * kappa / ((1 + kappa_sparse) * (1 + kappa))
@@ -196,6 +198,7 @@ def corrected_bound(risk: float, problem: Problem, epsilon: float, *, delta: flo
     delta : float
         Probability, over the draw of the labeled nodes, that the bound fails.
     """
+    # R(g) has the risk on G plus the change by sparsification, and the stability of H.
     error = approximation_error(
         problem.n_labels, problem.eta, problem.lambda_2, epsilon, problem.max_label
     )
@@ -264,6 +267,7 @@ def distance_to_exact(
         sigma, or a lower bound: the smallest eigenvalue of Pi (l eta L_H / lambda_max + I_S) Pi
         on the functions that sum to zero; l eta lambda_2(H) / lambda_max always is one.
     """
+    # The largest relative error of L_G when it is replaced by L_H.
     e = max(abs(1 - 1 / lambda_min), abs(1 - 1 / lambda_max))
     value = float(e * np.sqrt(n_labels * eta * lambda_max / smallest * energy))
     statement = f"no score differs from that on the whole graph by more than {value:.3g}"
@@ -308,6 +312,7 @@ def bound_of_fit(graph, labeled, targets, fit, eta, *, whole=None, delta=0.05, r
     rng = np.random.default_rng(random_state)
     smallest = smallest_eigenvalue(graph, random_state=rng)
     largest = max_pinv_diagonal(graph, random_state=rng)
+    # Errors of both measurements are added on the safe side.
     lambda_2 = max(smallest.value - smallest.error, 0.0)
     max_diagonal = largest.value + largest.error
     predicted = np.clip(fit.centered + fit.offset, 0.0, 1.0)[labeled]
@@ -315,9 +320,11 @@ def bound_of_fit(graph, labeled, targets, fit, eta, *, whole=None, delta=0.05, r
     distance = 0.0
     if whole is not None:
         lambda_max, product = whole(fit.centered)
+        # From H to G: L_H <= lambda_max L_G.
         lambda_2 /= lambda_max
         max_diagonal *= lambda_max
         distance = _distance_by_residual(fit, labeled, targets, n_labels * eta, product, lambda_2)
+        # The bound is for the exact scores, from which these differ by at most `distance`.
         risk = (np.sqrt(risk) + distance / np.sqrt(n_labels)) ** 2
     # Labels 0 and 1, moved to -1/2 and 1/2.
     max_label = 0.5
@@ -372,6 +379,7 @@ def max_pinv_diagonal(
     rhs = graph.incidence().T @ (np.sqrt(graph.weight)[:, None] * signs)
     sketch = solver.solve(rhs)
     estimate = np.einsum("xk,xk->x", sketch, sketch) / n_probes
+    # The largest entries are solved for exactly, since the sketch has an error of its own.
     order = np.argsort(estimate)[::-1]
     candidates = order[:n_candidates]
     unit = np.zeros((graph.n_nodes, candidates.size))

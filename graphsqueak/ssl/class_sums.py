@@ -78,6 +78,7 @@ class ClassSums:
     """
 
     def __init__(self, code, n_classes, *, n_folds=4, random_state=None):
+        # Sorted by class in random order, and assigned to the folds in turn: stratified.
         shuffled = np.random.default_rng(random_state).permutation(code.size)
         by_class = shuffled[np.argsort(code[shuffled], kind="stable")]
         self.fold = np.empty(code.size, dtype=np.int64)
@@ -163,6 +164,7 @@ def read_once(source, labels, budget, *, random_state=None, progress=False):
             sums.add(tail, head, batch.weight)
             stream.partial_fit(batch)
             report(stream.n_edges_seen_, source.fraction_read, f"kept {stream.n_kept_:,}")
+    # The arrays of sums are in the order in which nodes appeared in the stream.
     graph = stream.sparsifier(n_edges=stream.budget_)
     numbers = as_permutation(graph.node_ids, graph.n_nodes)
     if numbers is not None:
@@ -222,7 +224,7 @@ class ContractedSolver:
             if not is_out.all():
                 nodes = self._labels.nodes[is_out]
                 fit = self._solve(eta, ~is_out, LOO_TOL)
-                scores[is_out] = np.where(fit.reached[nodes, None], fit.centered[nodes], np.nan)
+                scores[is_out] = np.where(fit.has_label[nodes, None], fit.centered[nodes], np.nan)
         return LooResult(scores, np.full(scores.shape, np.nan))
 
     def fit(self, eta):
@@ -267,4 +269,4 @@ class ContractedSolver:
         # Contracted nodes have the values of their class.
         row = np.arange(n_nodes)
         row[nodes] = n_nodes + group_of_label
-        return Fit(fit.centered[row], fit.offset[row], fit.reached[row])
+        return Fit(fit.centered[row], fit.offset[row], fit.has_label[row])

@@ -48,11 +48,6 @@ __all__ = [
     "refit_without_folds",
 ]
 
-# Each fold is a fit. More folds leave out fewer labels at a time; ten leave out a tenth.
-MAX_FOLDS = 10
-# Entries of a block of right-hand sides that are solved together: 240 MB.
-MAX_BLOCK_ENTRIES = 30_000_000
-
 
 class Round(NamedTuple):
     """A fit without some of the labels.
@@ -61,20 +56,20 @@ class Round(NamedTuple):
     ----------
     scores : array of shape (n_nodes, C)
         -inf for a class without a label in the fit.
-    reached : array of bool, shape (n_nodes,)
+    has_label : array of bool, shape (n_nodes,)
         Whether a label of the fit is in the node's component.
     nodes, code : arrays of int
         The labels that were left out.
     """
 
     scores: np.ndarray
-    reached: np.ndarray
+    has_label: np.ndarray
     nodes: np.ndarray
     code: np.ndarray
 
 
-def assign_folds(n_labels, alpha, max_single, rng):
-    """Return the fold of each label: its own for up to `max_single` labels, else one of ten.
+def assign_folds(n_labels, alpha, max_single, rng, *, max_folds=10):
+    """Return the fold of each label: its own for up to `max_single` labels, else one of a few.
 
     With fewer labels there are fewer folds: the p-values of a fold of k labels are multiples of
     1 / (1 + k), which must be small compared with alpha.
@@ -86,7 +81,8 @@ def assign_folds(n_labels, alpha, max_single, rng):
     """
     if n_labels <= max_single:
         return np.arange(n_labels)
-    n_folds = int(np.clip(alpha * n_labels / 4, 2, MAX_FOLDS))
+    n_folds = int(np.clip(alpha * n_labels / 4, 2, max_folds))
+    # Sizes differ by one label at most.
     return rng.permutation(n_labels) % n_folds
 
 
@@ -105,8 +101,8 @@ def conformal_sets(rounds, alpha):
     of the fourth node:
 
     >>> scores = np.array([[0.1, -0.1]] * 4)
-    >>> reached = np.ones(4, dtype=bool)
-    >>> rounds = [Round(scores, reached, np.array([i]), np.array([0])) for i in range(3)]
+    >>> has_label = np.ones(4, dtype=bool)
+    >>> rounds = [Round(scores, has_label, np.array([i]), np.array([0])) for i in range(3)]
     >>> conformal_sets(rounds, 0.3)[3]
     array([ True, False])
     """
@@ -115,13 +111,14 @@ def conformal_sets(rounds, alpha):
     p_values = 0.0
     n_rounds = 0
     is_jackknife = True
-    for scores, reached, nodes, code in rounds:
+    for scores, has_label, nodes, code in rounds:
+        # s_T(x, c) for all nodes and classes.
         margin = nonconformity(scores)
-        left_out = np.sort(margin[nodes, code][reached[nodes]])
+        left_out = np.sort(margin[nodes, code][has_label[nodes]])
         # Left-out labels whose margin is at least that of each class of each node.
         at_least = left_out.size - np.searchsorted(left_out, margin)
-        at_least[~reached] = nodes.size
-        compared = np.where(reached, left_out.size, nodes.size)[:, None]
+        at_least[~has_label] = nodes.size
+        compared = np.where(has_label, left_out.size, nodes.size)[:, None]
         n_at_least = n_at_least + at_least
         n_compared = n_compared + compared
         p_values = p_values + (1 + at_least) / (1 + compared)
@@ -158,13 +155,23 @@ def refit_without_folds(refit, labels, folds):
     """
     for fold in range(int(folds.max()) + 1):
         is_out = folds == fold
-        fold_scores, reached = refit(labels.select(~is_out))
+        fold_scores, has_label = refit(labels.select(~is_out))
         scores = np.full((len(fold_scores), labels.classes.size), -np.inf)
         scores[:, np.unique(labels.code[~is_out])] = fold_scores
-        yield Round(scores, reached, labels.nodes[is_out], labels.code[is_out])
+        yield Round(scores, has_label, labels.nodes[is_out], labels.code[is_out])
 
 
-def fit_without_each(graph, labels, alpha, decide, left_out, *, tol=1e-8, random_state=None):
+def fit_without_each(
+    graph,
+    labels,
+    alpha,
+    decide,
+    left_out,
+    *,
+    max_block_entries=30_000_000,
+    tol=1e-8,
+    random_state=None,
+):
     """Yield a `Round` for each label of `left_out`: exactly the Stable-HFS fit without it.
 
     A fit without label i is one with i's label set to what that fit predicts for i. On all nodes,
@@ -184,6 +191,8 @@ def fit_without_each(graph, labels, alpha, decide, left_out, *, tol=1e-8, random
         decide(Fit) returns the scores to decide by.
     left_out : array of int
         Indices among the labels.
+    max_block_entries : int
+        Largest size of a block of right-hand sides that are solved together (8 bytes per entry).
     tol, random_state
         As in `stable_scores`.
     """
@@ -194,7 +203,7 @@ def fit_without_each(graph, labels, alpha, decide, left_out, *, tol=1e-8, random
     constants = np.column_stack([labels.targets, np.ones(n_labels)])
     n_constants = constants.shape[1]
     columns = np.column_stack([constants, np.eye(n_labels)[:, left_out]])
-    width = max(MAX_BLOCK_ENTRIES // graph.n_nodes, n_constants)
+    width = max(max_block_entries // graph.n_nodes, n_constants)
     fits = None
     remaining = iter(left_out)
     for block in np.split(columns, range(width, columns.shape[1], width), axis=1):
@@ -208,7 +217,7 @@ def fit_without_each(graph, labels, alpha, decide, left_out, *, tol=1e-8, random
             scores = decide(fit)
             if is_only_of_class[index]:
                 scores[:, labels.code[index]] = -np.inf
-            yield Round(scores, fit.reached, labels.nodes[[index]], labels.code[[index]])
+            yield Round(scores, fit.has_label, labels.nodes[[index]], labels.code[[index]])
 
 
 class _LeaveOneOutFits:
@@ -235,23 +244,24 @@ class _LeaveOneOutFits:
         np.add.at(self._total, label_component, self._targets)
         mean = self._total / np.maximum(self._count, 1)[:, None]
         self._mean = mean[self._component]
-        self._reached = has_label[self._component]
+        self._has_label = has_label[self._component]
 
     def without(self, index, column):
         """Return the `Fit` without a label; `column` is M e_i."""
         fit = Fit(
             self._smoothed - self._mean * self._constant,
             self._mean.copy(),
-            self._reached.copy(),
+            self._has_label.copy(),
         )
         node = self._nodes[index]
         component = self._component[node]
         # Other components do not depend on this label.
         inside = np.flatnonzero(self._component == component)
         n_others = self._count[component] - 1
+        # No label is left in this component.
         if n_others == 0:
             fit.centered[inside] = 0.0
-            fit.reached[inside] = False
+            fit.has_label[inside] = False
             return fit
         mean = (self._total[component] - self._targets[index]) / n_others
         centered_target = self._targets[index] - mean

@@ -28,7 +28,7 @@ from graphsqueak.solvers import LaplacianSolver
 from graphsqueak.ssl.base import GraphClassifier
 from graphsqueak.ssl.stable import labeled_components
 
-__all__ = ["HFSClassifier", "harmonic_scores"]
+__all__ = ["HFSClassifier", "harmonic_scores", "induced_subgraph"]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -131,17 +131,9 @@ def harmonic_scores(graph, labeled, targets, *, tol=1e-8, random_state=None):
     inner = np.flatnonzero(is_inner)
     if inner.size == 0:
         return scores
-    # Number of each node in U or in S.
-    number = np.empty(graph.n_nodes, dtype=np.int64)
-    number[inner] = np.arange(inner.size)
+    inside, number = induced_subgraph(graph, inner)
+    # Now the number of each node in U or in S.
     number[labeled] = np.arange(labeled.size)
-    is_inside = is_inner[graph.tail] & is_inner[graph.head]
-    inside = EdgeList.from_validated(
-        number[graph.tail[is_inside]],
-        number[graph.head[is_inside]],
-        graph.weight[is_inside],
-        inner.size,
-    )
     is_crossing = is_inner[graph.tail] != is_inner[graph.head]
     tail = graph.tail[is_crossing]
     head = graph.head[is_crossing]
@@ -156,6 +148,39 @@ def harmonic_scores(graph, labeled, targets, *, tol=1e-8, random_state=None):
     solver = LaplacianSolver(inside, ridge=ridge, tol=tol, random_state=random_state)
     scores[inner] = solver.solve(crossing @ targets)
     return scores
+
+
+def induced_subgraph(graph, nodes):
+    """Return the graph of some nodes and the edges between them.
+
+    Parameters
+    ----------
+    graph : EdgeList
+    nodes : array of int
+
+    Returns
+    -------
+    subgraph : EdgeList
+    number : array of int, shape (n_nodes,)
+        Number of each node of `graph` in the subgraph, -1 for the others.
+
+    Examples
+    --------
+    >>> path = EdgeList(tail=[0, 1, 2], head=[1, 2, 3])
+    >>> subgraph, number = induced_subgraph(path, np.array([1, 2]))
+    >>> subgraph.n_edges, number
+    (1, array([-1,  0,  1, -1]))
+    """
+    number = np.full(graph.n_nodes, -1)
+    number[nodes] = np.arange(nodes.size)
+    is_inside = (number[graph.tail] >= 0) & (number[graph.head] >= 0)
+    subgraph = EdgeList.from_validated(
+        number[graph.tail[is_inside]],
+        number[graph.head[is_inside]],
+        graph.weight[is_inside],
+        nodes.size,
+    )
+    return subgraph, number
 
 
 def _normalize_masses(fractions, has_label, labels):

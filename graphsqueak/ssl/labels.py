@@ -70,6 +70,7 @@ class ClassLabels(NamedTuple):
 
     def select(self, which):
         """Return some of the labels, with the classes that occur among them."""
+        # Codes are numbers among the remaining classes.
         seen, code = np.unique(self.code[which], return_inverse=True)
         weight = None if self.sample_weight is None else self.sample_weight[which]
         return ClassLabels(self.nodes[which], code, self.classes[seen], weight)
@@ -139,6 +140,7 @@ def given_labels(y, is_unlabeled):
             "per node, -1 for a node without a label"
         )
     given = NodeValues(y, is_unlabeled)
+    # Without a label every estimator would fail later, with a message about arrays.
     if given.names.size == 0:
         raise InputError("y labels no node at all; label at least one")
     return given
@@ -156,6 +158,7 @@ def encode_classes(y):
     _refuse_infinite(given)
     _warn_of_signs(given.entries)
     values = given.values
+    # As in the classifiers of scikit-learn, whose message begins like this one.
     if values.dtype.kind == "f" and (values != np.round(values)).any():
         raise InputError(
             "Unknown label type: y has fractions, which are values to regress on rather than "
@@ -164,6 +167,7 @@ def encode_classes(y):
     try:
         classes, code = np.unique(values, return_inverse=True)
     except TypeError:
+        # Classes of different types have no order of their own.
         distinct = sorted(set(values.tolist()), key=str)
         code_of_class = {value: code for code, value in enumerate(distinct)}
         classes = as_object_array(distinct)
@@ -208,6 +212,7 @@ def is_missing(values):
     values = np.asarray(values)
     if values.dtype.kind == "f":
         return np.isnan(values)
+    # NaN, NaT and the NA of pandas are the values that do not equal themselves.
     if values.dtype.kind == "O":
         return np.array([not _equals_itself(v) for v in values.tolist()], dtype=bool)
     return np.zeros(values.shape, dtype=bool)
@@ -221,6 +226,7 @@ def is_unlabeled(values):
     """
     values = np.asarray(values)
     if values.dtype.kind in "US":
+        # Bytes are compared with bytes, and text with text.
         return np.isin(values, np.array(["", "-1"]).astype(values.dtype.kind))
     if values.dtype.kind != "O":
         return is_missing(values) | (values == -1)
@@ -235,6 +241,7 @@ def is_unlabeled(values):
 
 def _equals_itself(value):
     try:
+        # The comparison of pandas.NA with itself is NA, which has no truth value.
         return value is not None and bool(value == value)
     except TypeError:
         return False
@@ -247,7 +254,9 @@ def _warn_of_signs(values):
         return
     n_minus, n_zeros, n_ones = (int(np.count_nonzero(values == value)) for value in (-1, 0, 1))
     if n_minus and n_ones and n_zeros == 0:
+        # Classes -1 and 1, and no mark for unlabeled nodes.
         consequence = "so that 1 is the only class"
+    # Classes -1 and 1, where 0 is probably the mark for unlabeled nodes.
     elif n_minus and n_ones and n_zeros > n_minus + n_ones:
         consequence = f"and 0, which {n_zeros} of {values.size} nodes have, as a class"
     else:

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from graphsqueak.ssl.decisions.thresholds import best_threshold
+from graphsqueak.ssl.decisions.thresholds import select_prior_weight
 from graphsqueak.validation import check_real
 
 __all__ = [
@@ -116,7 +116,7 @@ def select_for_classes(solver, labels, *, eta, prior_weight):
     prior = np.bincount(code, weight, n_classes) / code.size - 1 / n_classes
     code = code[is_valid]
     weight = weight[is_valid]
-    best, n_mistakes = best_threshold(scores, code, prior, prior_weight, sample_weight=weight)
+    best, n_mistakes = select_prior_weight(scores, code, prior, prior_weight, sample_weight=weight)
     return Selection(
         eta=unselected.eta,
         prior_weight=best,

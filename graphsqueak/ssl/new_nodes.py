@@ -62,6 +62,7 @@ def extend_to_new_nodes(links, values, has_label):
     (array([[7.],
            [0.]]), array([ True, False]))
     """
+    # Neighbors without a value do not count.
     links = links @ scipy.sparse.diags_array(has_label.astype(np.float64))
     total = np.asarray(links.sum(axis=1)).ravel()
     mean = (links @ values) / np.where(total > 0, total, 1.0)[:, None]
@@ -86,11 +87,13 @@ def _matrix_of_triples(triples, nodes):
     triples = list(triples)
     if not all(isinstance(row, tuple | list) and len(row) in (2, 3) for row in triples):
         raise _unusable_links()
+    # Ids may be tuples: an array of objects does not take them apart.
     known = as_object_array([row[1] for row in triples])
     columns = make_node_finder(nodes.ids.astype(object), nodes.n_nodes)(known)
     if (columns < 0).any():
         absent = known[int(np.argmin(columns))]
         raise InputError(f"a new node is joined to {absent!r}, which is not in the graph")
+    # New nodes are numbered in the order in which they appear.
     row_of_new: dict = {}
     rows = [row_of_new.setdefault(row[0], len(row_of_new)) for row in triples]
     weights = [float(row[2]) if len(row) == 3 else 1.0 for row in triples]

@@ -90,10 +90,10 @@ class StableHFSRegressor(RegressorMixin, StableHFSEstimator):
         fit = answer.fit
         self.eta_ = answer.eta
         self.mean_ = float(np.average(labels.value, weights=labels.sample_weight))
-        self.has_label_in_component_ = fit.reached
+        self.has_label_in_component_ = fit.has_label
         self.transduction_ = (fit.centered + fit.offset).ravel()
         warn_of_unlabeled_components(
-            fit.reached, "value; they are predicted as the mean of all values"
+            fit.has_label, "value; they are predicted as the mean of all values"
         )
         return self
 
@@ -178,5 +178,6 @@ class SparseHFSRegressor(StreamedEstimator, StableHFSRegressor):
     _is_unlabeled = staticmethod(is_missing)
 
     def _has_converged(self, answer, other):
+        # Offsets are exact after the first pass.
         change = np.linalg.norm(answer.fit.centered - other.fit.centered)
         return change <= MAX_CHANGE * np.linalg.norm(answer.fit.centered)

@@ -117,7 +117,7 @@ class SparseHFSClassifier(StreamedEstimator, StableHFSClassifier):
         Estimated number of predictions that differ from those on the whole graph. None after a
         single pass over more edges than the budget, when it is not known.
     transduction_, label_distributions_, scores_, has_label_in_component_, classes_, ids_
-    eta_, prior_weight_, cut_
+    eta_, prior_weight_, threshold_
         As in `StableHFSClassifier`.
     uncertainty_ : ndarray (n_nodes,)
         That on the sparsifier.
@@ -180,7 +180,7 @@ class SparseHFSClassifier(StreamedEstimator, StableHFSClassifier):
 
     def _has_converged(self, answer, other):
         """Return whether few decisions, and few ranks, may still change."""
-        has_label = answer.fit.reached
+        has_label = answer.fit.has_label
         scores = answer.scores[has_label]
         others = other.scores[has_label]
         self.n_unstable_ = count_unstable(scores, others)

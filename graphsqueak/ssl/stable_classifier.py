@@ -57,7 +57,7 @@ class StableHFSClassifier(StableHFSEstimator, GraphClassifier):
 
     Scores sum to zero over every component and over every row. A node gets the class of its
     largest score plus prior_weight_ times (class mean - 1/C); with two classes the second, if its
-    score is above cut_.
+    score is above threshold_.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class StableHFSClassifier(StableHFSEstimator, GraphClassifier):
     prior_weight : float or "auto"
         Multiple of the class means that is added to centered scores, 0 for none and 1 for all.
         "auto" is selected by leave-one-out. With two classes it is an average over values, by the
-        number of mistakes, and the cut then moves towards scores that few nodes have. With more
+        number of mistakes, and the threshold is selected as well. With more
         classes it is 0 unless another value makes fewer mistakes.
     calibrated : bool
         Make `label_distributions_` probabilities: a sigmoid per class is fitted to leave-one-out
@@ -97,9 +97,9 @@ class StableHFSClassifier(StableHFSEstimator, GraphClassifier):
 
     Attributes
     ----------
-    eta_, prior_weight_, cut_ : float
-        The values that were used. cut_ is 0 with more than two classes, or if the prior weight was
-        given. `scores_` include prior weight and cut.
+    eta_, prior_weight_, threshold_ : float
+        The values that were used. `threshold_` is 0 with more than two classes, or if the prior
+        weight was given. `scores_` include prior weight and threshold.
     uncertainty_ : ndarray (n_nodes,)
         Posterior standard deviation of the scores.
     bound_ : Bound
@@ -154,7 +154,7 @@ class StableHFSClassifier(StableHFSEstimator, GraphClassifier):
             check_real("prior_weight", prior_weight, below=np.inf)
         if rule is None:
             rule = DecisionRule(
-                has_cut=prior_weight == "auto",
+                selects_threshold=prior_weight == "auto",
                 calibrated=self.calibrated,
                 class_sizes=self.class_sizes,
                 decision=self.decision,
@@ -172,24 +172,24 @@ class StableHFSClassifier(StableHFSEstimator, GraphClassifier):
         selection = answer.selection
         self.eta_ = selection.eta
         self.prior_weight_ = selection.prior_weight
-        self.cut_ = answer.cut
+        self.threshold_ = answer.threshold
         self._fit_result = answer.fit
         self._curves = answer.curves
         return self._set_answers(
             graph,
             labels,
             answer.scores,
-            answer.fit.reached,
+            answer.fit.has_label,
             loo=(selection.loo_scores, selection.code),
         )
 
     def _scores(self, graph, labels):
         """Return scores without calibration and class sizes, for prediction sets."""
-        rule = DecisionRule(has_cut=self.prior_weight == "auto")
+        rule = DecisionRule(selects_threshold=self.prior_weight == "auto")
         solver = self._make_solver(graph, labels)
         etas = self._candidate_etas(labels, solver.inv_mean_degree)
         decision = self._answer(solver, graph, labels, etas, rule=rule)
-        return decision.scores, decision.fit.reached
+        return decision.scores, decision.fit.has_label
 
     def decision_function(self, X: ArrayLike | Iterable | None = None) -> np.ndarray:
         """Return scores by which nodes can be ranked.
@@ -273,10 +273,10 @@ class StableHFSClassifier(StableHFSEstimator, GraphClassifier):
         """Bound on the squared error over the nodes without labels, for any one class.
 
         It holds with probability 0.95 if the labeled nodes were drawn at random. It bounds the
-        error of the scores before prior weight and cut, plus the class's fraction of the labels,
-        clipped to [0, 1]. If the graph is not connected, or its sampling depends on the labels,
-        the bound is infinite, and `statement` has the reason. It is computed each time the
-        attribute is read, with lambda_2 and diag(L^+) of the graph (see `graphsqueak.ssl.bounds`).
+        error of the scores before prior weight and threshold, plus the class's fraction of the
+        labels, clipped to [0, 1]. If the graph is not connected, or its sampling depends on the
+        labels, the bound is infinite, and `statement` has the reason. It is computed each time the
+        attribute is read, with lambda_2 and diag(L^+) of the graph (`graphsqueak.ssl.bounds`).
         """
         self._check_fitted()
         if not self._label_independent:

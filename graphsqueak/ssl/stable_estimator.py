@@ -65,6 +65,7 @@ class StableHFSEstimator(GraphEstimator):
         -------
         self
         """
+        # With `GraphNodes`, labels and weights are about the selected nodes.
         weights = self._values_for(X, sample_weight, "sample_weight")
         return self._fit(self._graph_of(X), self._values_for(X, y), weights)
 
@@ -78,6 +79,7 @@ class StableHFSEstimator(GraphEstimator):
 
     def _fit_graph(self, graph, labels):
         """Fit to a graph in memory."""
+        # Both candidates and solver measure alpha in units of 1 / (mean degree).
         solver = self._make_solver(graph, labels)
         etas = self._candidate_etas(labels, solver.inv_mean_degree)
         return self._accept(graph, labels, self._answer(solver, graph, labels, etas))

@@ -53,9 +53,8 @@ def classified(model):
         "distributions": model.label_distributions_[SAMPLED_NODES],
         "n_reached": np.array(np.count_nonzero(model.has_label_in_component_)),
     }
-    chosen = [
-        getattr(model, name) for name in ("eta_", "prior_weight_", "cut_") if hasattr(model, name)
-    ]
+    names = ("eta_", "prior_weight_", "threshold_")
+    chosen = [getattr(model, name) for name in names if hasattr(model, name)]
     if chosen:
         found["eta_prior_weight_cut"] = np.array(chosen, dtype=float)
     return found

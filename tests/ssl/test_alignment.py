@@ -20,6 +20,7 @@ from sklearn.model_selection import cross_val_score, train_test_split
 import graphsqueak as gs
 from graphsqueak import EdgeList, GraphNodes, GraphSplit, InputError
 from graphsqueak.graph.id_arrays import as_permutation
+from graphsqueak.sources.graph_like import as_edge_list
 from graphsqueak.sparsifiers.budget import Budget
 from graphsqueak.ssl import AbsentLabelsWarning
 from graphsqueak.ssl.alignment import NodeValues, split_by_id, values_of_rows
@@ -423,7 +424,7 @@ NAMED = {
 @pytest.mark.parametrize("model", [*CLASSIFIERS[:4], *REGRESSORS], ids=kind)
 @pytest.mark.parametrize("graph", NAMED)
 def test_an_array_is_refused_where_a_position_could_be_any_node(graph, model):
-    ids = gs.HFSClassifier()._read(NAMED[graph]).ids.tolist()
+    ids = as_edge_list(NAMED[graph]).in_id_order().ids.tolist()
     y = Y[: len(ids)] + 0.0
     message = "a dict or a pandas Series indexed by node id, such as"
     with pytest.raises(InputError, match=message) as refused:
@@ -560,7 +561,7 @@ def test_what_cannot_be_matched_is_refused(y, message):
 
 @pytest.mark.parametrize("graph", ["pandas", "networkx", "in memory", "pairs", "from one"])
 def test_rows_of_features_of_named_nodes_need_ids(graph):
-    ids = gs.HFSClassifier()._read(NAMED[graph]).ids
+    ids = as_edge_list(NAMED[graph]).in_id_order().ids
     by_name = NAMES if ids.dtype.kind != "i" else np.arange(1, N_NODES + 1)
     frame = pd.DataFrame(FEATURES, columns=["a", "b"])
     for X in (FEATURES, frame):

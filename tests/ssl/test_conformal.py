@@ -7,12 +7,13 @@ from sklearn.base import clone
 import graphsqueak as gs
 from graphsqueak.graph import EdgeList
 from graphsqueak.sources.neighbors.weights import neighbor_graph
+from graphsqueak.ssl import base
 from graphsqueak.ssl.base import GraphClassifier, UnreachedWarning
 from graphsqueak.ssl.conformal import Round, conformal_sets, fit_without_each
 from graphsqueak.ssl.labels import ClassLabels
 from graphsqueak.ssl.stable import stable_scores
 from tests.ssl.graphs import hide, three_parts, two_blocks
-from tests.ssl.test_classifiers import CLASSIFIERS
+from tests.ssl.test_base import CLASSIFIERS
 
 
 def three_clusters(seed):
@@ -121,7 +122,7 @@ def test_fits_without_each_label_are_refits():
     for i, left in enumerate(rounds):
         others = np.delete(np.arange(7), i)
         fit = stable_scores(graph, labeled[others], labels.one_hot()[others], 0.7, tol=1e-12)
-        np.testing.assert_array_equal(left.reached, fit.reached)
+        np.testing.assert_array_equal(left.has_label, fit.has_label)
         seen = np.unique(labels.code[others])
         np.testing.assert_allclose(left.scores[:, seen], fit.centered[:, seen], atol=1e-8)
         assert np.isneginf(np.delete(left.scores, seen, axis=1)).all()
@@ -166,17 +167,25 @@ def test_many_labels_are_left_out_in_folds():
     assert size < 1.8
 
 
-def test_sets_do_not_look_at_the_labels_to_choose_eta():
+def test_sets_do_not_look_at_the_labels_to_choose_eta(monkeypatch):
     """A label that is left out must not have chosen eta: those that choose are never left out."""
     graph, truth = GRAPHS["blurred blocks"]
     clf = gs.StableHFSClassifier(random_state=7)
     shares, _ = coverage(clf, graph, truth, n_labels=26, alpha=0.12, n_draws=40, seed=5_118)
     assert shares.mean() > 1 - 2 * 0.12 - 6 * shares.std() / np.sqrt(40)
     y = hide(truth, np.arange(0, 40, 2))
-    left = [r.nodes[0] for r in clf.fit(graph, y)._fits_without_labels(0.15)]
-    assert len(left) == 20  # a third of 20 is too few to choose by
-    y = hide(truth, np.arange(30))
-    assert len(list(clf.fit(graph, y)._fits_without_labels(0.15))) == 20
+    n_rounds = []
+
+    def count_rounds(rounds, alpha):
+        rounds = list(rounds)
+        n_rounds.append(len(rounds))
+        return conformal_sets(rounds, alpha)
+
+    monkeypatch.setattr(base, "conformal_sets", count_rounds)
+    # A third of 20 labels is too few to select by, a third of 30 is not.
+    clf.fit(graph, y).prediction_sets(0.15)
+    clf.fit(graph, hide(truth, np.arange(30))).prediction_sets(0.15)
+    assert n_rounds == [20, 20]
 
 
 def test_sets_of_a_stream_that_cannot_be_read_again_are_refused():

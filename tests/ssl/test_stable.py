@@ -1,12 +1,21 @@
-"""Stable-HFS: closed forms, the dense reference, and what must not change the answer."""
+"""Stable-HFS and its leave-one-out: closed forms, the dense reference, and invariances."""
 
 import numpy as np
 import pytest
 
 from graphsqueak.graph import EdgeList
-from graphsqueak.ssl.stable import stable_scores
+from graphsqueak.sources import grid
+from graphsqueak.ssl.stable import (
+    LooSolver,
+    Problem,
+    diagonal_at_other_eta,
+    inv_mean_degree,
+    posterior_deviation,
+    smooth_labels,
+    stable_scores,
+)
 from tests import reference
-from tests.ssl.graphs import random_graph, three_parts
+from tests.ssl.graphs import leave_one_out, random_graph, three_parts
 
 LABELED = np.array([2, 5, 11, 17, 23])
 TARGETS = np.random.default_rng(640_221).normal(size=(5, 3))
@@ -28,7 +37,7 @@ def test_every_component_has_its_own_mean_and_constraint():
     scores, mean, reached = reference.stable_hfs(graph, labeled, targets, 0.7)
     np.testing.assert_allclose(fit.centered, scores, atol=1e-8)
     np.testing.assert_allclose(fit.offset, mean)
-    assert fit.reached.tolist() == reached.tolist() == [True] * 21 + [False] * 5
+    assert fit.has_label.tolist() == reached.tolist() == [True] * 21 + [False] * 5
     for part in (slice(0, 12), slice(12, 21), slice(21, 26)):
         np.testing.assert_allclose(fit.centered[part].sum(axis=0), 0, atol=1e-9)
 
@@ -74,3 +83,130 @@ def test_scaling_the_weights_is_scaling_eta():
     fit = stable_scores(graph, LABELED, TARGETS, 0.8, tol=1e-12)
     other = stable_scores(heavier, LABELED, TARGETS, 0.1, tol=1e-12)
     np.testing.assert_allclose(other.centered, fit.centered, atol=1e-8)
+
+
+@pytest.mark.parametrize("alpha", [1e-3, 0.5, 20.0])
+def test_leave_one_out_is_what_refitting_gives(alpha):
+    graph, labeled = three_parts(41_777)
+    targets = np.random.default_rng(3_004).normal(size=(labeled.size, 2))
+    scores, mean = leave_one_out(graph, labeled, targets, alpha)
+    for i, node in enumerate(labeled):
+        others = np.delete(np.arange(labeled.size), i)
+        fit = stable_scores(graph, labeled[others], targets[others], alpha, tol=1e-12)
+        np.testing.assert_allclose(scores[i], fit.centered[node], atol=1e-7)
+        np.testing.assert_allclose(mean[i], fit.offset[node], atol=1e-9)
+
+
+def test_leave_one_out_with_no_unlabeled_node():
+    graph, labeled = random_graph(7_741, n_nodes=6, n_edges=12), np.arange(6)
+    targets = np.random.default_rng(51).normal(size=(6, 1))
+    scores = leave_one_out(graph, labeled, targets, 0.5).scores
+    refit = [
+        stable_scores(graph, np.delete(labeled, i), np.delete(targets, i, axis=0), 0.5).centered[i]
+        for i in range(6)
+    ]
+    np.testing.assert_allclose(scores, refit, atol=1e-6)
+
+
+def test_a_sketched_diagonal_gives_leave_one_out_within_its_noise():
+    """The error of a score is that of M_ii times (y_i - ybar_i - score_i) / (1 - M_ii)."""
+    graph, labeled = random_graph(5_518, n_nodes=80, n_edges=300), np.arange(0, 80, 2)
+    targets = np.random.default_rng(77_310).normal(size=(40, 1))
+    exact = leave_one_out(graph, labeled, targets, 0.3)
+    smoother = smooth_labels(graph, labeled, np.eye(40), 0.3, tol=1e-12)[labeled]
+    own = np.diag(smoother)
+    for seed in range(3):
+        signs = np.random.default_rng(seed).choice([-1.0, 1.0], size=(40, 39))
+        sketch = leave_one_out(graph, labeled, targets, 0.3, signs=signs)
+        spread = np.sqrt(((smoother**2).sum(axis=1) - own**2) / 39)
+        factor = np.abs(targets - exact.mean - exact.scores).ravel() / (1 - own)
+        wrong = np.abs(sketch.scores - exact.scores).ravel()
+        room = 6 * spread
+        assert (wrong <= factor * room / (1 - room / (1 - own)) + 1e-9).all()
+
+
+def test_leave_one_out_to_few_digits_and_the_fit_that_goes_on_from_there():
+    """Float32 and a tolerance of 1e-4 first; then the whole fit, by the dense reference."""
+    graph, labeled = three_parts(30_517)
+    targets = np.eye(3)[[0, 1, 2, 0, 1, 1]]
+    solver = LooSolver(graph, Problem(labeled, targets), tol=1e-10, random_state=7)
+    exact = leave_one_out(graph, labeled, targets, 0.3)
+    rough, fit = solver.loo(0.3 / 6), solver.fit(0.3 / 6)
+    np.testing.assert_allclose(rough.scores, exact.scores, atol=0.02)
+    centered, mean, reached = reference.stable_hfs(graph, labeled, targets, 0.3)
+    np.testing.assert_allclose(fit.centered, centered, atol=1e-7)
+    np.testing.assert_allclose(fit.offset, mean)
+    np.testing.assert_array_equal(fit.has_label, reached)
+
+
+@pytest.mark.parametrize("ratio", [0.1, 10.0])
+def test_the_smoother_of_few_labels_is_known_for_another_eta(ratio):
+    graph, labeled = random_graph(6_204, n_nodes=80, n_edges=200), np.arange(0, 60, 3)
+    targets = np.eye(2)[np.arange(20) % 2]
+    weight = np.random.default_rng(9_313).uniform(0.5, 2.0, size=20)
+    labels = Problem(labeled, targets, weight)
+    solver = LooSolver(graph, labels, tol=1e-10, random_state=7)
+    solver.loo(0.3 / 20)
+    other = solver.loo(0.3 / 20 * ratio)
+    exact = leave_one_out(graph, labeled, targets, 0.3 * ratio, sample_weight=weight)
+    np.testing.assert_allclose(other.scores, exact.scores, atol=0.01)
+    np.testing.assert_allclose(other.mean, exact.mean)
+
+
+@pytest.mark.parametrize("ratio", [0.1, 10.0])
+def test_a_sketched_diagonal_approximates_that_of_another_eta(ratio):
+    """Of 60 labels, which are not known one by one; the spread of rows halves what is missed."""
+    graph = grid(25, 25).to_edge_list()
+    labeled, eye = np.sort(np.random.default_rng(3_511).permutation(625)[:60]), np.eye(60)
+    alpha = 2.0 * inv_mean_degree(graph)
+    before, after = (
+        smooth_labels(graph, labeled, eye, alpha * times, tol=1e-12)[labeled]
+        for times in (1.0, ratio)
+    )
+    own, wanted = np.diag(before), np.diag(after)
+    spread = np.sqrt((before**2).sum(axis=1) - own**2)
+    missed, without = (
+        np.abs(diagonal_at_other_eta(own, size, ratio) - wanted).mean()
+        for size in (spread, 0 * spread)
+    )
+    assert missed < 0.1 * np.abs(own - wanted).mean()
+    assert missed < 0.7 * without
+
+
+def dense_deviation(graph, labeled, alpha, weight=1.0):
+    project = np.eye(graph.n_nodes)
+    component = graph.components()
+    same = (component[:, None] == component).astype(float)
+    project -= same / same.sum(axis=1)
+    chosen = np.zeros(graph.n_nodes)
+    chosen[labeled] = weight
+    matrix = alpha * graph.laplacian().toarray() + np.diag(chosen)
+    return np.sqrt(np.diag(np.linalg.pinv(project @ matrix @ project, hermitian=True)))
+
+
+@pytest.mark.parametrize("alpha", [0.05, 3.0])
+def test_deviation_is_within_six_standard_errors_of_the_dense_one(alpha):
+    graph, labeled = random_graph(15_604), np.array([2, 11, 25])
+    rng = np.random.default_rng(81_100)
+    sketch = posterior_deviation(graph, labeled, alpha, n_probes=2000, rng=rng) ** 2
+    exact = dense_deviation(graph, labeled, alpha) ** 2
+    assert (np.abs(sketch - exact) < 6 * np.sqrt(2 / 2000) * exact + 1e-6).all()
+
+
+def test_a_label_of_more_trust_leaves_less_doubt():
+    graph, labeled = random_graph(15_604), np.array([2, 11, 25])
+    weight, rng = np.array([0.1, 1.0, 9.0]), np.random.default_rng(81_101)
+    sketch = (
+        posterior_deviation(graph, labeled, 0.5, sample_weight=weight, n_probes=2000, rng=rng) ** 2
+    )
+    exact = dense_deviation(graph, labeled, 0.5, weight) ** 2
+    assert (np.abs(sketch - exact) < 6 * np.sqrt(2 / 2000) * exact + 1e-6).all()
+
+
+def test_nothing_is_known_where_no_label_reaches():
+    graph, labeled = three_parts(2_951)
+    rng = np.random.default_rng(5)
+    deviation = posterior_deviation(graph, labeled, 0.5, n_probes=500, rng=rng)
+    assert np.isinf(deviation[21:]).all()
+    exact = dense_deviation(graph, labeled, 0.5)[:21]
+    assert (np.abs(deviation[:21] / exact - 1) < 6 * np.sqrt(1 / 1000)).all()

@@ -15,9 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse.csgraph
 
-from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.ssl.base import GraphClassifier
-from graphsqueak.ssl.harmonic import harmonic_scores
+from graphsqueak.ssl.harmonic import harmonic_scores, induced_subgraph
 from graphsqueak.validation import check_count
 
 __all__ = ["NearestLabelClassifier", "SubsampledHFSClassifier"]
@@ -115,22 +114,15 @@ class SubsampledHFSClassifier(NearestLabelClassifier):
         rng = np.random.default_rng(self.random_state)
         unlabeled = np.setdiff1d(np.arange(graph.n_nodes), labels.nodes)
         n_unlabeled = min(max(n_samples - labels.nodes.size, 0), unlabeled.size)
+        # The labeled nodes are always in the subgraph.
         drawn = rng.choice(unlabeled, n_unlabeled, replace=False)
         sampled = np.sort(np.concatenate([labels.nodes, drawn]))
 
-        # Number of each node in the subgraph, -1 for the others.
-        number = np.full(graph.n_nodes, -1)
-        number[sampled] = np.arange(sampled.size)
-        is_inside = (number[graph.tail] >= 0) & (number[graph.head] >= 0)
-        subgraph = EdgeList.from_validated(
-            number[graph.tail[is_inside]],
-            number[graph.head[is_inside]],
-            graph.weight[is_inside],
-            sampled.size,
-        )
+        subgraph, number = induced_subgraph(graph, sampled)
         harmonic = harmonic_scores(
             subgraph, number[labels.nodes], labels.one_hot(), random_state=rng
         )
+        # Pieces of the subgraph without a label have no score.
         has_score = np.isfinite(harmonic[:, 0])
         return self._scores_of_nearest(graph, sampled[has_score], harmonic[has_score])
 
@@ -146,10 +138,12 @@ def _nearest_point(points, candidates, metric):
 def _nearest_on_graph(graph, candidates):
     """Return the index in `candidates` of the node closest to each node, and whether one is.
 
+    >>> from graphsqueak.graph import EdgeList
     >>> heavy = EdgeList(tail=[0, 1, 2], head=[1, 2, 3], weight=[1.0, 9.0, 9.0])
     >>> _nearest_on_graph(heavy, np.array([0, 3]))[0]
     array([0, 1, 1, 1])
     """
+    # Similar nodes are close.
     length = graph.to_scipy()
     length.data = 1 / length.data
     _, _, source = scipy.sparse.csgraph.dijkstra(

@@ -15,15 +15,12 @@ from scipy.special import expit
 
 __all__ = ["CalibrationWarning", "fit_sigmoids", "sigmoid_probabilities"]
 
-# Labels that two parameters per class are fitted to.
-MIN_CALIBRATION_LABELS = 20
-
 
 class CalibrationWarning(UserWarning):
     """Left-out scores do not separate a class from the others: probabilities are not calibrated."""
 
 
-def fit_sigmoids(scores, code, classes):
+def fit_sigmoids(scores, code, classes, *, min_labels=20):
     """Fit a logistic curve per class.
 
     Parameters
@@ -33,12 +30,14 @@ def fit_sigmoids(scores, code, classes):
     code : array of int, shape (l,)
         Their classes.
     classes : array of shape (C,)
+    min_labels : int
+        Number of scores that are needed to fit two parameters per class.
 
     Returns
     -------
     ndarray of shape (C, 2), or None
-        Slope and intercept per class. None with fewer than 20 scores, and if a curve does not
-        rise: its class would have the same probability everywhere.
+        Slope and intercept per class. None with fewer than `min_labels` scores, and if a curve
+        does not rise: its class would have the same probability everywhere.
 
     Examples
     --------
@@ -53,7 +52,7 @@ def fit_sigmoids(scores, code, classes):
     is_valid = np.isfinite(scores[:, 0])
     scores = scores[is_valid]
     code = code[is_valid]
-    if code.size < MIN_CALIBRATION_LABELS or n_classes < 2:
+    if code.size < min_labels or n_classes < 2:
         return None
     counts = np.bincount(code, minlength=n_classes)
     deviation = scores.std()

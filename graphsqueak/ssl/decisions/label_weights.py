@@ -60,6 +60,7 @@ def node_weights(sample_weight, nodes, graph):
         # The labels of these nodes cause the same warning.
         warnings.simplefilter("ignore", AbsentLabelsWarning)
         known, index = given.locate(given.find(graph.node_ids, 0, graph.n_nodes))
+    # An array has an entry for every node: NaN is an error there.
     default = 1.0 if given.is_by_id else np.nan
     weights = np.full(graph.n_nodes, default)
     weights[known] = given.values[index]
@@ -98,6 +99,7 @@ def class_weighted(labels, class_weight):
     weight = np.ones(labels.code.size) if labels.sample_weight is None else labels.sample_weight
     if isinstance(class_weight, str) and class_weight == "balanced":
         total = np.bincount(labels.code, weight, len(names))
+        # The total weight of all labels stays the same.
         factor = total.mean() / total
     elif isinstance(class_weight, Mapping):
         unknown = [name for name in class_weight if name not in names]

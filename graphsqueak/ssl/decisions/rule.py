@@ -27,13 +27,14 @@ __all__ = ["Decision", "DecisionRule", "add_prior"]
 class Decision(NamedTuple):
     """Scores to decide by, and how they came about.
 
-    `curves` are the sigmoids of calibrated probabilities, or None.
+    `threshold` is that between two classes, which `scores` include; `curves` are the sigmoids of
+    calibrated probabilities, or None.
     """
 
     scores: np.ndarray
     fit: Any
     selection: Any
-    cut: float
+    threshold: float
     curves: np.ndarray | None
 
     @property
@@ -48,13 +49,13 @@ class DecisionRule:
 
     Parameters
     ----------
-    has_cut : bool
-        Whether the cut between two classes may move.
+    selects_threshold : bool
+        Whether the threshold between two classes is selected by leave-one-out; otherwise it is 0.
     calibrated, class_sizes, decision, random_state
         As in `StableHFSClassifier`.
     """
 
-    has_cut: bool
+    selects_threshold: bool
     calibrated: bool = False
     class_sizes: str | Mapping | None = None
     decision: str = "scores"
@@ -73,31 +74,36 @@ class DecisionRule:
             Scores to calibrate by, and their classes. Default: those of the selection.
         """
         n_classes = labels.classes.size
-        threshold = selection.prior_weight
+        prior_weight = selection.prior_weight
         prior = np.bincount(labels.code, labels.sample_weight, n_classes)
         prior = prior / prior.sum() - 1 / n_classes
-        scores = add_prior(fit, threshold)
+        # 1: scores of all nodes, and of labeled nodes without their own labels.
+        scores = add_prior(fit, prior_weight)
         if calibration is None:
             calibration = (selection.loo_scores, selection.code)
-        loo_scores = calibration[0] + threshold * prior
-        cut = 0.0
-        if self.has_cut and n_classes == 2 and not np.isnan(selection.error_rate):
-            cut = least_error_threshold(
-                scores[fit.reached, 1],
+        loo_scores = calibration[0] + prior_weight * prior
+        # 2: after the threshold is subtracted, the largest score decides again.
+        threshold = 0.0
+        if self.selects_threshold and n_classes == 2 and not np.isnan(selection.error_rate):
+            threshold = least_error_threshold(
+                scores[fit.has_label, 1],
                 loo_scores[:, 1],
                 selection.code == 1,
                 sample_weight=selection.sample_weight,
             )
-            shift = cut * np.array([1.0, -1.0])
-            scores[fit.reached & ~_has_one_class(fit)] += shift
+            shift = threshold * np.array([1.0, -1.0])
+            # The prior alone decides components whose labels are of one class.
+            scores[fit.has_label & ~_has_one_class(fit)] += shift
             loo_scores = loo_scores + shift
+        # 3
         curves = None
         if self.calibrated:
             curves = fit_sigmoids(loo_scores, calibration[1], labels.classes)
-        scores = self._meet_sizes(scores, fit.reached, labels, graph)
-        return Decision(scores, fit, selection, cut, curves)
+        # 4
+        scores = self._meet_sizes(scores, fit.has_label, labels, graph)
+        return Decision(scores, fit, selection, threshold, curves)
 
-    def _meet_sizes(self, scores, reached, labels, graph):
+    def _meet_sizes(self, scores, has_label, labels, graph):
         """Return scores by which the classes have the sizes that are asked for, if any are."""
         check_choice("decision", self.decision, ("auto", "scores", "sizes", "cut"))
         is_asked = self.class_sizes is not None or self.decision in ("sizes", "cut")
@@ -111,29 +117,29 @@ class DecisionRule:
                 " only; set one of them",
             )
         sizes = "auto" if self.class_sizes is None else self.class_sizes
-        fractions = class_fractions(sizes, labels, scores[reached])
+        fractions = class_fractions(sizes, labels, scores[has_label])
         sized = scores.copy()
-        sized[reached] = meet_sizes(scores[reached], fractions)
+        sized[has_label] = meet_sizes(scores[has_label], fractions)
         if self.decision == "cut":
             sized = cut_scores(
-                graph, labels, sized, reached, fractions, random_state=self.random_state
+                graph, labels, sized, has_label, fractions, random_state=self.random_state
             )
         return sized - sized.mean(axis=1, keepdims=True)
 
 
-def add_prior(fit, threshold):
-    """Return centered scores plus `threshold` times the prior.
+def add_prior(fit, prior_weight):
+    """Return centered scores plus `prior_weight` times the prior.
 
     In a component whose labels are of one class the prior alone decides.
     """
     prior = fit.offset - 1 / fit.offset.shape[1]
-    scores = fit.centered + threshold * prior
+    scores = fit.centered + prior_weight * prior
     has_one_class = _has_one_class(fit)
     scores[has_one_class] = prior[has_one_class]
-    scores[~fit.reached] = 0.0
+    scores[~fit.has_label] = 0.0
     return scores
 
 
 def _has_one_class(fit):
     """Return which nodes lie in components whose labels are all of one class."""
-    return fit.reached & (fit.offset.max(axis=1) == 1.0)
+    return fit.has_label & (fit.offset.max(axis=1) == 1.0)

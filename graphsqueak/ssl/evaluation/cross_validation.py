@@ -69,8 +69,10 @@ def cross_validate(
     array([1., 1., 1., 1., 1.])
     """
     model = StableHFSClassifier() if estimator is None else estimator
+    # `Smoothed` is a classifier if its estimator is one.
     is_class = is_classifier(getattr(model, "estimator", model))
     scorers = _scorers(scoring, "accuracy" if is_class else "r2")
+    # A source is read again for each fold; everything else is converted once.
     source = graph if isinstance(graph, EdgeSource) else as_edge_list(graph)
     given = given_labels(y, is_unlabeled if is_class else is_missing)
     columns: dict[str, list] = {name: [] for name in ("fit_time", *scorers)}
@@ -100,6 +102,7 @@ def _hide(given, train):
     if given.is_by_id:
         values = given.values[train].tolist()
         return dict(zip(given.names[train].tolist(), values, strict=True))
+    # Masked entries keep their positions, by which an array is matched.
     is_hidden = np.ones(given.entries.size, dtype=bool)
     is_hidden[given.names[train]] = False
     return np.ma.masked_array(given.entries, mask=is_hidden)
@@ -136,6 +139,7 @@ def _scorers(scoring, default):
     if callable(scoring):
         return {"test_score": scoring}
     if scoring is None or isinstance(scoring, str):
+        # The names of columns are those of sklearn.model_selection.cross_validate.
         names = {"test_score": scoring or default}
     else:
         names = {f"test_{name}": name for name in scoring}

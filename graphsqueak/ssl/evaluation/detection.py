@@ -67,10 +67,12 @@ def find_positives(
     if positive not in classes:
         raise InputError(f"{positive} is not a class of the labels, which are {', '.join(classes)}")
     score = model.label_distributions_[:, classes.index(positive)]
+    # Ids of files are text or integers, and those of tables may be the other: compared as text.
     known_names = {str(name) for name in _ids_of(known)}
     is_new = np.array([name not in known_names for name in names])
     flagged = np.array([str(label) == positive for label in model.transduction_.tolist()])
     if any(option is not None for option in (top, min_score, recall)):
+        # Nodes with a known label need no review.
         flagged[is_new] = flag_positives(score[is_new], top=top, min_score=min_score, recall=recall)
     report: dict[str, Any] = {"positive": positive, "flagged": int(flagged[is_new].sum())}
     if truth is None:
@@ -133,6 +135,7 @@ def flag_positives(
         raise InputError("give exactly one of top, min_score and recall")
     if min_score is not None:
         return scores >= check_real("min_score", min_score)
+    # A stable order, so that ties are flagged in the order of the nodes.
     order = np.argsort(-scores, kind="stable")
     if recall is None:
         n_flagged = check_count("top", top)
@@ -184,7 +187,9 @@ def detection_report(truth: ArrayLike, scores: ArrayLike, flagged: ArrayLike) ->
     }
     n_positive = int(truth.sum())
     n_flagged = int(flagged.sum())
+    # The area under the curve needs both classes.
     has_both = 0 < n_positive < truth.size
+    # Bins of equally many nodes: most scores of a rare class are near zero.
     bins = np.array_split(np.argsort(scores, kind="stable"), 10)
     gaps = [abs(scores[bin_].sum() - truth[bin_].sum()) for bin_ in bins]
     return {

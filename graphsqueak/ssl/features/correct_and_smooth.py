@@ -13,7 +13,7 @@ References
 
 import numpy as np
 
-from graphsqueak.ssl.features.neighborhood import WALK_GAMMA
+from graphsqueak.ssl.features.neighborhood import continuation_probability
 from graphsqueak.ssl.features.smoothed import Smoothed
 
 __all__ = ["CorrectAndSmooth", "propagate_residuals"]
@@ -86,7 +86,10 @@ def propagate_residuals(neighborhood, labels, predictions, fold, train_sets, *, 
     """
     # Estimators fit their training labels too well: residuals are from fits without the label.
     residual = labels.targets - predictions[fold, labels.nodes]
+    # A walk starts at a labeled node with probability 1 - gamma: divided by it, the residual of a
+    # node without labeled neighbors is unchanged.
+    start_probability = 1 - continuation_probability(n_hops)
     blocks = np.zeros(predictions.shape)
     for block, train in zip(blocks, train_sets, strict=True):
-        block[labels.nodes[train]] = residual[train] / (1 - WALK_GAMMA)
+        block[labels.nodes[train]] = residual[train] / start_probability
     return neighborhood.propagate(blocks, n_hops)

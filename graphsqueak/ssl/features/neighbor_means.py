@@ -91,6 +91,7 @@ class NeighborMeans(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         X, ids = split_features(X, ids)
+        # Names and number of columns must be those of `fit`.
         X = np.asarray(validate_data(self, X, dtype=np.float64, reset=False))
         if graph is None:
             raise InputError("NeighborMeans needs the graph: pass it as transform(X, graph)")
@@ -103,10 +104,12 @@ class NeighborMeans(TransformerMixin, BaseEstimator):
             block = np.column_stack([block, block**2])
         columns = [X]
         for _ in range(self.hops):
+            # Both moments in one product, or one pass.
             block = neighborhood.means(block)
             mean = block[:, :n_features]
             columns.append(mean + center)
             if self.deviations:
+                # E x^2 - (E x)^2, which rounding may make negative.
                 variance = block[:, n_features:] - mean**2
                 columns.append(np.sqrt(np.maximum(variance, 0.0)))
         return np.column_stack(columns)

@@ -148,6 +148,7 @@ class Smoothed(BaseEstimator):
             features = _safe_indexing(features, np.argsort(position))
             ids = np.arange(n_rows)
         neighborhood = Neighborhood(graph, n_rows, ids)
+        # A classifier is mixed by probabilities, a regressor by values.
         is_class = is_classifier(self.estimator)
         if is_class and not hasattr(self.estimator, "predict_proba"):
             raise InputError(
@@ -219,6 +220,7 @@ class Smoothed(BaseEstimator):
         predictions = np.array(predictions)
         starts = self._correct(neighborhood, labels, predictions, fold, train_sets, n_hops)
         for start, train in zip(starts, train_sets, strict=True):
+            # Known labels replace predictions before they are propagated.
             start[labels.nodes[train]] = labels.targets[train]
         # In the order of PARTS.
         return np.array(

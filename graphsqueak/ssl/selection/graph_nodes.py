@@ -69,6 +69,7 @@ class GraphNodes:
 
     def __getitem__(self, rows: Any) -> "GraphNodes":
         """Return the selected nodes of the same graph."""
+        # The graph is shared, not copied.
         selected = copy.copy(self)
         selected.nodes = np.atleast_1d(self.nodes[rows])
         selected.shape = selected.nodes.shape
@@ -87,6 +88,7 @@ class GraphNodes:
             Name of the argument, for messages.
         """
         names, values = split_by_id(given, name)
+        # Rows are in the order of the graph, which the caller must have determined.
         if names is None and not self.graph.has_explicit_order:
             raise ambiguous_order(name, len(values), self.graph.ids[:1].tolist()[0])
         if len(values) != self.nodes.size:

@@ -21,7 +21,7 @@ def test_a_weighted_fit_is_that_of_dense_algebra():
     centered, mean, reached = reference.stable_hfs(graph, labeled, TARGETS, 0.4, WEIGHTS)
     np.testing.assert_allclose(fit.centered, centered, atol=1e-9)
     np.testing.assert_allclose(fit.offset, mean)
-    np.testing.assert_array_equal(fit.reached, reached)
+    np.testing.assert_array_equal(fit.has_label, reached)
 
 
 def test_weighted_leave_one_out_is_what_refitting_gives():

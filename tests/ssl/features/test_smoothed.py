@@ -38,7 +38,7 @@ def accuracies(model, graph, truth, X, y):
 
 
 def test_residuals_are_those_of_models_that_did_not_know_the_label():
-    """Two folds and all labels on a path: dense walks that go on with probability 0.8 per step."""
+    """Two folds and all labels on a path: dense walks of at most three steps."""
     graph = gs.EdgeList(tail=range(5), head=range(1, 6))
     P = graph.to_scipy().toarray() / graph.degrees()[:, None]
     rng = np.random.default_rng(40_811)
@@ -56,7 +56,7 @@ def test_residuals_are_those_of_models_that_did_not_know_the_label():
             node = labels.nodes[label]
             residual[node] = values[label] - predictions[fold[label]][node]
         steps = [np.linalg.matrix_power(P, k) @ residual for k in range(4)]
-        expected = steps[0] + 0.8 * steps[1] + 0.8**2 * steps[2] + 0.8**3 / 0.2 * steps[3]
+        expected = steps[0] + 0.75 * steps[1] + 0.75**2 * steps[2] + 0.75**3 / 0.25 * steps[3]
         np.testing.assert_allclose(spread, expected, atol=1e-12)
 
 
