@@ -21,10 +21,11 @@ import os
 import re
 import stat
 from itertools import islice
+from pathlib import Path
 from typing import NamedTuple
 
 from graphsqueak.errors import InputError, Parameter
-from graphsqueak.sources.mail.text import MAX_RAW_BYTES, read_bytes_as_text
+from graphsqueak.mail.text import MAX_RAW_BYTES, read_bytes_as_text
 from graphsqueak.system.paths import local_path, resolved
 from graphsqueak.validation import check_choice
 
@@ -32,7 +33,7 @@ __all__ = [
     "LAYOUTS",
     "RawMail",
     "find_layout",
-    "holds_texts",
+    "has_mail_texts",
     "label_of_name",
     "label_of_word",
     "raw_mails",
@@ -84,7 +85,7 @@ def raw_mails(path, layout="auto"):
     return (RawMail(*found) for found in _READERS[layout](path))
 
 
-def find_layout(path):
+def find_layout(path: Path) -> str:
     """The layout that a file or folder looks like."""
     if path.is_dir():
         if _trec_index(path):
@@ -205,13 +206,13 @@ def _sms_messages(path):
         yield str(number), _LABELS[label], text
 
 
-def holds_texts(path):
+def has_mail_texts(path: Path) -> bool:
     """Whether a csv or tsv is a table of texts and not of numbers: by names of columns, and cells.
 
     >>> from pathlib import Path
     >>> written = Path("texts.csv").write_text("id,text\\na,lunch?\\n")
     >>> more = Path("numbers.csv").write_text("v1,v2\\n0.5,1.5\\n")
-    >>> holds_texts(Path("texts.csv")), holds_texts(Path("numbers.csv"))
+    >>> has_mail_texts(Path("texts.csv")), has_mail_texts(Path("numbers.csv"))
     (True, False)
     """
     if path.suffix.lower() not in (".csv", ".tsv") or not path.is_file():

@@ -11,9 +11,9 @@ from collections.abc import Container, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from graphsqueak.sources.mail.layouts import raw_mails
-from graphsqueak.sources.mail.text import MailText, mail_text
-from graphsqueak.sources.mail.words import words
+from graphsqueak.mail.layouts import raw_mails
+from graphsqueak.mail.text import MailText, mail_text
+from graphsqueak.mail.words import words
 
 __all__ = ["Mail", "MailSource", "read_mail"]
 

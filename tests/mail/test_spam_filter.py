@@ -6,7 +6,7 @@ import pytest
 from sklearn.metrics.pairwise import cosine_similarity
 
 from graphsqueak import InputError, SpamFilter
-from graphsqueak.sources.mail.words import learn_words, weigh_words
+from graphsqueak.mail.words import learn_words, weigh_words
 
 SHARED = [f"common{letter}" for letter in "abcdefghijklmno"]
 TOPICS = {kind: [f"{kind}{letter}" for letter in "abcdefghijkl"] for kind in ("spam", "ham")}

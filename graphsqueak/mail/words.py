@@ -23,7 +23,7 @@ import numpy as np
 import scipy.sparse
 
 from graphsqueak.errors import InputError
-from graphsqueak.sources.mail.text import FOLD
+from graphsqueak.mail.text import FOLD
 from graphsqueak.validation import check_count, check_real
 
 __all__ = ["WordWeights", "learn_words", "stem", "text_points", "weigh_words", "words"]
@@ -132,7 +132,9 @@ def learn_words(
     return points.astype(np.float32), learned
 
 
-def header_points(headers, *, min_mails=1):
+def header_points(
+    headers: Iterable[str], *, min_mails: int = 1
+) -> tuple[scipy.sparse.csr_array | None, WordWeights | None]:
     """Points of the headers of mails, which are words already, and the `WordWeights` of these.
 
     Points and weights are None where there is no word in so many mails.

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from graphsqueak import InputError, datasets
-from graphsqueak.sources.mail.corpus import read_mail
+from graphsqueak.mail.corpus import read_mail
 
 
 def write(root, files):

@@ -2,7 +2,7 @@
 
 All mails, labeled or not, become points (words and punctuation, TF-IDF) and are joined to the 10
 nearest by the cosine, and by half of it to those that are near by their headers, if there are any
-(see `sources.neighbors.views`); Stable-HFS on that graph labels the mails that have no label. Mail
+(see `two_views`); Stable-HFS on that graph labels the mails that have no label. Mail
 that comes later is weighed by the words that are known and gets the mean score of its nearest, each
 counted by its cosine (`predict_new`): nothing is fitted. It then joins the graph, for the time when
 labels change.
@@ -20,14 +20,15 @@ import scipy.sparse
 
 from graphsqueak.errors import InputError
 from graphsqueak.graph import EdgeList
-from graphsqueak.sources import neighbor_edges, read_mail
-from graphsqueak.sources.mail.layouts import label_of_word
-from graphsqueak.sources.mail.words import header_points, learn_words, weigh_words
-from graphsqueak.sources.neighbors.views import (
+from graphsqueak.mail.corpus import read_mail
+from graphsqueak.mail.layouts import label_of_word
+from graphsqueak.mail.two_views import (
     SECOND_VIEW_WEIGHT,
     SecondView,
     exceeds_last,
 )
+from graphsqueak.mail.words import header_points, learn_words, weigh_words
+from graphsqueak.sources import neighbor_edges
 from graphsqueak.ssl import StableHFSClassifier, UnreachedWarning
 from graphsqueak.system.atomic import atomic_file
 from graphsqueak.system.packing import pack_state, unpack_state

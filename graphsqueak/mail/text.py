@@ -15,8 +15,8 @@ from email.errors import HeaderParseError
 from email.header import decode_header
 from typing import NamedTuple
 
-from graphsqueak.sources.mail.html_text import visible_text
-from graphsqueak.sources.mail.mime import first_field, parse_mail
+from graphsqueak.mail.html_text import visible_text
+from graphsqueak.mail.mime import first_field, parse_mail
 
 __all__ = [
     "FOLD",

@@ -7,8 +7,8 @@ from email.message import EmailMessage
 import numpy as np
 import pytest
 
-from graphsqueak.sources.mail.corpus import read_mail
-from graphsqueak.sources.mail.text import mail_text
+from graphsqueak.mail.corpus import read_mail
+from graphsqueak.mail.text import mail_text
 
 SEED = 93_117_206
 

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from graphsqueak import InputError
-from graphsqueak.sources.mail.corpus import read_mail
-from graphsqueak.sources.mail.html_text import visible_text
-from graphsqueak.sources.mail.layouts import raw_mails
-from graphsqueak.sources.mail.mime import parse_mail
-from graphsqueak.sources.mail.text import MAX_RAW_BYTES, mail_text
+from graphsqueak.mail.corpus import read_mail
+from graphsqueak.mail.html_text import visible_text
+from graphsqueak.mail.layouts import raw_mails
+from graphsqueak.mail.mime import parse_mail
+from graphsqueak.mail.text import MAX_RAW_BYTES, mail_text
 
 SEED = 40_118_327
 SIZE = 2_000_000
