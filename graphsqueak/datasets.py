@@ -196,7 +196,9 @@ def load_mail(
         punctuation=punctuation,
     )
     if not read:
-        raise InputError(f"{path} has no readable mail; {source.n_unreadable} could not be read")
+        raise InputError(
+            f"{path} has no readable mail; {source.counts['unreadable']} could not be read"
+        )
     if not vocabulary.size:
         raise InputError(
             f"{path}: no word of {len(read):,} mails is left; drop fewer, with ",

@@ -1,9 +1,9 @@
-"""Mail corpora as texts: read any of the usual layouts, count what could not be read.
+"""Mail corpora as streams of texts.
 
     for mail in read_mail("trec07p"): mail.id, mail.label, mail.text
 
-`layouts.py` says how corpora lie on disk, `text.py` what becomes of a message, `words.py` how texts
-become points. `graphsqueak.datasets.load_mail` does all of it.
+`layouts` finds the raw messages on disk, `text` extracts the text of a message, and `words` turns
+texts into points. `graphsqueak.datasets.load_mail` does all three.
 """
 
 import hashlib
@@ -17,14 +17,23 @@ from graphsqueak.mail.words import words
 
 __all__ = ["Mail", "MailSource", "read_mail"]
 
-_LONGEST = 99  # letters of a subject or sender
-
 
 class Mail(NamedTuple):
-    """A message that was read; `label` is 1 for spam, 0 for ham, -1 where nothing says.
+    """A mail as text.
 
-    `subject` is the beginning of the text where there is no subject; `sender` may be empty, and so
-    may `headers`, words about the way that it came.
+    Attributes
+    ----------
+    id : str
+    label : int
+        1 for spam, 0 for ham, -1 if unknown.
+    text : str
+        Subject and body.
+    subject : str
+        The beginning of the text if there is no subject.
+    sender : str
+        Empty if unknown.
+    headers : str
+        Words of the headers, such as the servers that the mail passed.
     """
 
     id: str
@@ -43,11 +52,11 @@ def read_mail(path: str | Path, *, layout: str = "auto", deduplicate: bool = Fal
     path : str or Path
         A folder or file in one of the layouts below.
     layout : {"auto", "trec", "folders", "sms", "mbox", "maildir", "csv"}
-        A TREC index with labels; a folder of mails, perhaps below folders called spam... and
-        ham...; lines "ham<tab>text"; an mbox file or a folder of them; a Maildir; a table with a
-        column of texts. "auto" looks.
+        A TREC index with labels; a folder of mails, maybe with folders called spam... and ham...;
+        lines "ham<tab>text"; an mbox file or a folder of them; a Maildir; a table with a column of
+        texts. "auto" detects the layout.
     deduplicate : bool
-        Leave out a mail whose words are those of an earlier one, in the same order.
+        Leave out a mail with the same words in the same order as an earlier one.
 
     Returns
     -------
@@ -64,54 +73,44 @@ def read_mail(path: str | Path, *, layout: str = "auto", deduplicate: bool = Fal
 
 
 class MailSource:
-    """A re-iterable stream of `Mail`; the counters tell of the latest pass.
+    """Stream of the mails in a corpus, which can be iterated over again.
 
     Attributes
     ----------
-    n_mails : int
-        Handed out.
-    n_unreadable : int
-        Left out: the file is missing or locked.
-    n_duplicates : int
-        Left out on request.
-    n_guessed : int
-        Handed out although a charset was missing, unknown or wrong.
-    n_cut : int
-        Handed out without what exceeds a limit: 8 MiB per mail, 1 Mi characters per text part,
-        256 KiB of headers, 8 KiB per header, 1,000 parts, 32 levels of nesting.
-    n_empty : int
-        Handed out without a single word of text.
+    counts : dict of str to int
+        Numbers of mails in the latest pass:
+
+        * mails: returned;
+        * unreadable: left out, as the file is missing or locked;
+        * duplicates: left out because of `deduplicate`;
+        * guessed: returned although a charset was missing, unknown or wrong;
+        * cut: returned without the content beyond a limit (docs/mail.md);
+        * empty: returned without any text.
     """
 
     def __init__(self, path: str | Path, *, layout: str, deduplicate: bool) -> None:
-        self.path, self.layout, self.deduplicate = path, layout, deduplicate
-        self._reset()
-        raw_mails(path, layout)  # a wrong path is an error at once
-
-    def _reset(self) -> None:
-        self.n_mails = self.n_unreadable = self.n_duplicates = 0
-        self.n_guessed = self.n_cut = self.n_empty = 0
-
-    @property
-    def counts(self) -> dict[str, int]:
-        """All counters by name."""
-        names = ("mails", "unreadable", "duplicates", "guessed", "cut", "empty")
-        return {name: getattr(self, f"n_{name}") for name in names}
+        self.path = path
+        self.layout = layout
+        self.deduplicate = deduplicate
+        self.counts = _no_counts()
+        # A wrong path is an error now, not when the first mail is read.
+        raw_mails(path, layout)
 
     def __iter__(self) -> Iterator[Mail]:
         return (mail for _, _, mail in self.read_new(()) if mail is not None)
 
     def read_new(self, known: Container[str]) -> Iterator[tuple[str, str, Mail | None]]:
-        """Iterate over (id, digest, mail); mails whose digest is known are not read, and None.
+        """Iterate over (id, digest, mail), without reading mails whose digest is known.
 
-        The digest is that of the message as it lies on disk: it stays when its file is moved.
+        The digest is that of the message on disk, so that it stays the same when the file is moved.
 
         Parameters
         ----------
         known : set or mapping of str
+            Digests of mails that are not read: `mail` is None.
         """
-        self._reset()
-        seen: set[bytes] = set()
+        counts = self.counts = _no_counts()
+        digests_of_words: set[bytes] = set()
         for raw in raw_mails(self.path, self.layout):
             digest = _digest(raw)
             if digest in known:
@@ -119,25 +118,31 @@ class MailSource:
                 continue
             read = _read(raw)
             if read is None:
-                self.n_unreadable += 1
-            elif self.deduplicate and self._was_seen(read.text, seen):
-                self.n_duplicates += 1
-            else:
-                self.n_mails += 1
-                self.n_guessed += read.guessed
-                self.n_cut += read.cut
-                self.n_empty += not read.text.strip()
-                subject = _one_line(read.subject) or _one_line(read.text)
-                sender = _one_line(read.sender)
-                about = subject, sender, read.headers
-                yield raw.id, digest, Mail(raw.id, raw.label, read.text, *about)
+                counts["unreadable"] += 1
+                continue
+            if self.deduplicate:
+                of_words = hashlib.blake2b(" ".join(words(read.text)).encode(), digest_size=16)
+                if of_words.digest() in digests_of_words:
+                    counts["duplicates"] += 1
+                    continue
+                digests_of_words.add(of_words.digest())
+            counts["mails"] += 1
+            counts["guessed"] += read.is_guessed
+            counts["cut"] += read.is_cut
+            counts["empty"] += not read.text.strip()
+            mail = Mail(
+                id=raw.id,
+                label=raw.label,
+                text=read.text,
+                subject=_one_line(read.subject) or _one_line(read.text),
+                sender=_one_line(read.sender),
+                headers=read.headers,
+            )
+            yield raw.id, digest, mail
 
-    @staticmethod
-    def _was_seen(text, seen):
-        digest = hashlib.blake2b(" ".join(words(text)).encode(), digest_size=16).digest()
-        known = digest in seen
-        seen.add(digest)
-        return known
+
+def _no_counts():
+    return dict.fromkeys(("mails", "unreadable", "duplicates", "guessed", "cut", "empty"), 0)
 
 
 def _digest(raw):
@@ -153,12 +158,14 @@ def _read(raw):
     return None if raw.content is None else mail_text(raw.content)
 
 
-def _one_line(text):
-    """The beginning of a text as a cell of a table, which no spreadsheet takes for a formula.
+def _one_line(text, max_length=99):
+    """Return the beginning of a text as a table cell that spreadsheets do not run as a formula.
 
     >>> _one_line("  Re:\\r\\n\\tlunch\\0 ?"), _one_line("=1+1"), _one_line("word " * 99)[-9:]
     ('Re: lunch ?', "'=1+1", 'word word')
     """
-    text = " ".join("".join(c if c.isprintable() else " " for c in text[: 4 * _LONGEST]).split())
-    text = text[:_LONGEST].strip()
-    return f"'{text}" if text.startswith(("=", "+", "-", "@")) else text
+    # Four times the length, since runs of blanks become one.
+    beginning = text[: 4 * max_length]
+    printable = "".join(letter if letter.isprintable() else " " for letter in beginning)
+    line = " ".join(printable.split())[:max_length].strip()
+    return f"'{line}" if line.startswith(("=", "+", "-", "@")) else line

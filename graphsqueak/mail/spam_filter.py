@@ -155,7 +155,7 @@ class SpamFilter:
                 new_mails[digest] = mail
         if not ids:
             raise InputError(
-                f"{path} has no readable mail; {source.n_unreadable} could not be read"
+                f"{path} has no readable mail; {source.counts['unreadable']} could not be read"
             )
         n_before = self.n_mails
         added = {digest: n_before + number for number, digest in enumerate(new_mails)}

@@ -1,12 +1,12 @@
-"""One raw mail to plain text: its subject and every part that is text.
+"""Text of a raw mail: its subject and all parts that are text.
 
-Mail in the wild breaks every rule, so nothing here trusts what a message says of itself: a charset
-that does not fit its bytes is guessed again, broken MIME is read as far as it goes, HTML is
-reduced to what a reader would see, attachments are left out.
+Mails often break the standards, so no declaration is trusted: if a charset does not fit the bytes,
+it is guessed; broken MIME is read as far as possible; HTML is reduced to the visible text;
+attachments are left out.
 
-Headers say by what ways and programs a mail came. Their pieces are words with the header's name in
-front, received:mx.example.com. Only headers that standards define count, and not what a filter on
-the way wrote.
+Headers show the servers and programs that a mail passed. Their pieces become words prefixed with
+the name of the header, such as received:mx.example.com. Only headers that standards define are
+used, not those written by spam filters on the way.
 """
 
 import codecs
@@ -16,23 +16,16 @@ from email.header import decode_header
 from typing import NamedTuple
 
 from graphsqueak.mail.html_text import visible_text
+from graphsqueak.mail.limits import LIMITS
 from graphsqueak.mail.mime import first_field, parse_mail
 
-__all__ = [
-    "FOLD",
-    "MAX_RAW_BYTES",
-    "MailText",
-    "header_words",
-    "mail_text",
-    "read_bytes_as_text",
-]
+__all__ = ["DIGITS_TO_0", "MailText", "header_words", "mail_text", "read_bytes_as_text"]
 
-FOLD = str.maketrans("123456789", "0" * 9)  # what number it is says nothing, how long it is does
+# The digits of a number carry little information about the class of a mail, their count does.
+DIGITS_TO_0 = str.maketrans("123456789", "0" * 9)
 
-MAX_RAW_BYTES = 1 << 23  # of a message; the rest is attachments, as a rule
-_MAX_TEXT_CHARACTERS = 1 << 20  # of one part
-_MAX_HTML_CHARACTERS = 1 << 21  # of one part, with its tags
-_SLOW_CODECS = {"idna", "punycode"}  # for names of hosts; they take quadratic time
+# Codecs for host names, which take quadratic time.
+_SLOW_CODECS = {"idna", "punycode"}
 _HEADERS = {
     "cc",
     "content-transfer-encoding",
@@ -55,108 +48,126 @@ _HEADERS = {
     "x-mailer",
     "x-priority",
 }
-_PIECE = re.compile(r"[\w.$-]+")
-_LONGEST_PIECE = 40  # longer ones are keys
-_MISTAKES = (ValueError, LookupError, TypeError, AttributeError, AssertionError, RecursionError)
+# Longer pieces, such as keys and hashes, are in one mail only.
+_HEADER_PIECE = re.compile(r"(?<![\w.$-])[\w.$-]{1,40}(?![\w.$-])")
+# What `decode_header` raises on broken input.
+_DECODE_ERRORS = (
+    HeaderParseError,
+    ValueError,
+    LookupError,
+    TypeError,
+    AttributeError,
+    AssertionError,
+    RecursionError,
+)
 
 
 class MailText(NamedTuple):
-    """A text, whether some charset had to be guessed, whether the end was cut off; who wrote it.
+    """The text of a mail.
 
-    `headers` are words about the way it came, with spaces between.
+    Attributes
+    ----------
+    text : str
+    is_guessed : bool
+        Whether a charset was missing, unknown or wrong.
+    is_cut : bool
+        Whether content beyond a limit was dropped.
+    subject, sender : str
+    headers : str
+        Words of the headers, separated by spaces.
     """
 
     text: str
-    guessed: bool = False
-    cut: bool = False
+    is_guessed: bool = False
+    is_cut: bool = False
     subject: str = ""
     sender: str = ""
     headers: str = ""
 
 
 def mail_text(raw):
-    """Subject and body of a message given as bytes; 2 MB of anything take less than a second.
+    """Return the text of a raw message; 2 MB of any content take less than a second.
 
     >>> header = b"Subject: =?utf-8?q?caf=C3=A9?=\\nContent-Type: text/html\\n\\n"
     >>> mail_text(header + b"<p>V<b>is</b>it <i>us</i>").text.split()
     ['café', 'Visit', 'us']
     """
-    parsed = parse_mail(raw[:MAX_RAW_BYTES])
-    is_cut = parsed.is_cut or len(raw) > MAX_RAW_BYTES
-    subject, guessed = _decoded_field(parsed.fields, "subject")
+    parsed = parse_mail(raw[: LIMITS.mail_bytes])
+    subject, is_guessed = _decoded_field(parsed.fields, "subject")
+    sender, _ = _decoded_field(parsed.fields, "from")
     texts = [subject]
+    is_cut = parsed.is_cut or len(raw) > LIMITS.mail_bytes
     for part in parsed.parts:
-        text, is_guess, is_part_cut = _part_text(part)
+        text, is_part_guessed, is_part_cut = _part_text(part)
         texts.append(text)
-        guessed |= is_guess
+        is_guessed |= is_part_guessed
         is_cut |= is_part_cut
     return MailText(
         text="\n".join(texts),
-        guessed=guessed,
-        cut=is_cut,
+        is_guessed=is_guessed,
+        is_cut=is_cut,
         subject=subject,
-        sender=_decoded_field(parsed.fields, "from")[0],
+        sender=sender,
         headers=header_words(parsed.fields),
     )
 
 
 def header_words(fields):
-    """Pieces of header fields, each after its field's name; digits are folded to 0.
+    """Return the pieces of header fields, prefixed with the field's name, with digits set to 0.
 
     >>> header_words([("to", b"Ann <ann@mx7.example>"), ("x-spam", b"yes")])
     'has:to to:ann to:ann to:mx0.example'
     """
-    found = []
+    words = []
     for name, value in fields:
         if name in _HEADERS:
-            folded = value.decode("ascii", "surrogateescape").lower().translate(FOLD)
-            pieces = [piece for piece in _PIECE.findall(folded) if len(piece) <= _LONGEST_PIECE]
-            found += [f"has:{name}", *(f"{name}:{piece}" for piece in pieces)]
-    return " ".join(found)
+            text = value.decode("ascii", "surrogateescape").lower().translate(DIGITS_TO_0)
+            words.append(f"has:{name}")
+            words += [f"{name}:{piece}" for piece in _HEADER_PIECE.findall(text)]
+    return " ".join(words)
 
 
 def read_bytes_as_text(data, charset=None):
-    """Decode bytes with the charset that they claim, else UTF-8, else Windows' Western one.
+    """Decode bytes as the declared charset, else as UTF-8, else as Windows-1252.
 
-    Returns the text, and whether the claim was wrong.
+    Returns the text, and whether the declared charset (default: UTF-8) was wrong.
 
     >>> read_bytes_as_text("naïve".encode("latin-1"), "us-ascii")
     ('naïve', True)
     """
-    claimed = charset or "utf-8"
-    for name in (claimed, "utf-8", "cp1252"):
+    declared = charset or "utf-8"
+    for name in (declared, "utf-8", "cp1252"):
         try:
             if codecs.lookup(name).name not in _SLOW_CODECS:
-                return data.decode(name), name != claimed
+                return data.decode(name), name != declared
         except (LookupError, ValueError):
             continue
     return data.decode("latin-1"), True
 
 
 def _decoded_field(fields, name):
-    """A header field as text; encoded words that cannot be decoded stay as they are."""
-    text, guessed = read_bytes_as_text(first_field(fields, name))
+    """Return a header field as text, and whether a charset was guessed."""
+    text, is_guessed = read_bytes_as_text(first_field(fields, name))
     try:
         pieces = decode_header(text)
-    except (HeaderParseError, *_MISTAKES):
+    except _DECODE_ERRORS:
         return text, True
     texts = []
     for piece, charset in pieces:
         if isinstance(piece, bytes):
-            piece, is_guess = read_bytes_as_text(piece, charset)
-            guessed |= is_guess
+            piece, is_piece_guessed = read_bytes_as_text(piece, charset)
+            is_guessed |= is_piece_guessed
         texts.append(piece)
-    return "".join(texts), guessed
+    return "".join(texts), is_guessed
 
 
 def _part_text(part):
-    """The text of a part, whether its charset was guessed, and whether its end was cut off."""
-    text, guessed = read_bytes_as_text(part.decoded(), part.charset)
-    is_html = part.subtype == "html"
-    is_html |= text[:200].lstrip().lower().startswith(("<html", "<!doctype html"))
+    """Return the text of a part, whether its charset was guessed, and whether it was cut."""
+    text, is_guessed = read_bytes_as_text(part.decoded(), part.charset)
     is_cut = False
-    if is_html:
-        is_cut = len(text) > _MAX_HTML_CHARACTERS
-        text = visible_text(text[:_MAX_HTML_CHARACTERS])
-    is_cut |= len(text) > _MAX_TEXT_CHARACTERS
-    return text[:_MAX_TEXT_CHARACTERS], guessed, is_cut
+    beginning = text[:200].lstrip().lower()
+    if part.subtype == "html" or beginning.startswith(("<html", "<!doctype html")):
+        is_cut = len(text) > LIMITS.html_characters
+        text = visible_text(text[: LIMITS.html_characters])
+    is_cut |= len(text) > LIMITS.text_characters
+    return text[: LIMITS.text_characters], is_guessed, is_cut
