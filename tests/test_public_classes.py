@@ -21,19 +21,13 @@ from tests.online.test_learner import EVERY
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
-# Without an example below: abstract classes, steps of an iteration that hold functions, parts of
-# the demonstration, and a transform that needs torch (tests/integrations/test_pyg.py).
+# Without an example below: abstract classes, steps of an iteration that hold functions, and a
+# transform that needs torch (tests/integrations/test_pyg.py).
 WITHOUT_EXAMPLE = {
     "BlockCG",
-    "Clusters (demo)",
-    "DenseFile",
     "EdgeSource",
     "Iterate",
-    "Labeled",
-    "MailGraph",
     "OnlineSampler",
-    "Row",
-    "Small",
     "Sparsify",
 }
 
@@ -46,8 +40,7 @@ def public_classes():
         for name in module.__all__:
             thing = getattr(module, name)
             if inspect.isclass(thing) and not issubclass(thing, Exception):
-                is_demo = thing.__module__.startswith("graphsqueak.demo") and name == "Clusters"
-                found[thing] = f"{name} (demo)" if is_demo else name
+                found[thing] = name
     return found
 
 
