@@ -163,7 +163,7 @@ def write_inputs(dense: DenseGraph, folder: Path) -> None:
             ids=mails.ids,
         )
     truth = np.where(mails.labels == 1, "spam", "ham")
-    label = np.where(dense.is_labeled, truth.astype(object), None)
+    label = np.where(dense.is_labeled, truth, np.array(None))
     write_columns({"node": mails.ids, "label": label, "truth": truth}, folder / "labels.csv")
 
 
@@ -192,7 +192,7 @@ def write_page(
     mpl.use("Agg")
     from matplotlib import pyplot
 
-    from graphsqueak.report.figure import before_and_after
+    from graphsqueak.report.figure import compare_layouts
     from graphsqueak.report.page import html_page, picture
 
     panels = {
@@ -201,7 +201,7 @@ def write_page(
     }
     files = {}
     files["clusters.png"], clusters_html = picture(
-        before_and_after(panels, layout.is_spam, ("ham", "spam")),
+        compare_layouts(panels, layout.is_spam, ("ham", "spam")),
         alt="The mails in the plane, on the whole graph and on the sparsifier",
     )
     files["spectrum.png"], spectrum_html = picture(
