@@ -38,8 +38,8 @@ __all__ = [
     "sparsify_and_certify",
 ]
 
-# What the demo shows: fraction of the edges in memory, passes over the file, and neighbors per mail
-# of a graph that needs no sparsifier.
+# Settings of the demo: fraction of the edges in memory, passes over the file, and neighbors per
+# mail of a graph that needs no sparsifier.
 KEEP = 0.05
 MAX_PASSES = 3
 N_NEIGHBORS_CHOSEN = 10

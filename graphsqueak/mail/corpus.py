@@ -29,7 +29,7 @@ class Mail(NamedTuple):
     text : str
         Subject and body.
     subject : str
-        The beginning of the text if there is no subject.
+        The beginning of the text if the mail has no subject.
     sender : str
         Empty if unknown.
     headers : str

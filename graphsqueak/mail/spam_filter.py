@@ -361,7 +361,7 @@ def _edges_of_new(links):
 def _nearest(points, candidates, n_neighbors, first=None):
     """Return the positive cosines of each point with its nearest candidates, as a CSR array.
 
-    With `first`, the points are candidates themselves, from this row on.
+    With `first`, the points are the candidates in the rows `first`, `first` + 1, ...
     """
     from sklearn.neighbors import NearestNeighbors
 

@@ -157,7 +157,7 @@ def learn_words(
 def header_points(
     headers: Iterable[str], *, min_mails: int = 1
 ) -> tuple[scipy.sparse.csr_array | None, WordWeights | None]:
-    """Return TF-IDF vectors of `Mail.headers` and their `WordWeights`; None if there is no word.
+    """Return TF-IDF vectors of `Mail.headers` and their `WordWeights`; None if no word is left.
 
     Parameters
     ----------
