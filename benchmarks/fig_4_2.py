@@ -29,7 +29,7 @@ from pathlib import Path
 import numpy as np
 
 from graphsqueak import datasets, neighbor_edges, ssl
-from graphsqueak.demo import measure, study
+from graphsqueak.demo import evaluation, workflow
 from graphsqueak.report.table import text_table
 
 SEED = 314_159
@@ -52,7 +52,7 @@ def main():
     many = [k for k in (100, 300, 1000, 3000) if k <= 0.6 * n]  # the thesis: n / 75 to n / 10
     counts = [count for count in (20, 100, 1000) if count <= n // 4]
     n_draws = 1 if arguments.quick else arguments.draws
-    draws = {count: measure.draws_of_labels(truth, count, n_draws, SEED) for count in counts}
+    draws = {count: evaluation.draw_labels(truth, count, n_draws, SEED) for count in counts}
     warm_up(points, truth)
     rows = []
     for k in many:
@@ -88,7 +88,7 @@ def mails(path):
 def warm_up(points, truth):
     """A few mails, so that no method pays for compiled code."""
     few, labels = points[::8], truth[::8]
-    draws = {count: measure.draws_of_labels(labels, count, 1, SEED) for count in (20, 300)}
+    draws = {count: evaluation.draw_labels(labels, count, 1, SEED) for count in (20, 300)}
     on_graph(few, labels, 100, draws)
     nearest(few, labels, draws)
     eigenfunctions(few, labels, draws)
@@ -100,7 +100,7 @@ def on_graph(points, truth, k, draws):
     stream = neighbor_edges(points, k, weight="thesis")
     dense = stream.to_edge_list()
     search = time.perf_counter() - began
-    n, budget = dense.n_nodes, int(study.KEEP * dense.n_edges)
+    n, budget = dense.n_nodes, int(workflow.KEEP * dense.n_edges)
     eta = {"eta": ETA / dense.degrees().mean(), "random_state": SEED}
     exact = ssl.StableHFSClassifier(**eta)
     plain = ssl.SparseHFSClassifier(
@@ -110,13 +110,15 @@ def on_graph(points, truth, k, draws):
     sampled = ssl.SubsampledHFSClassifier(n_samples=n // 5, random_state=SEED)
     shared = {"k": k, "neighbor_seconds": search}
     rows = [
-        *fitted("exact", exact, dense, measure.all_edges, truth, draws, shared),
-        *fitted("aware", aware, stream, measure.edges_used, truth, draws, shared),
-        *fitted("plain", plain, stream, measure.edges_used, truth, draws, shared),
-        *fitted("SubSampling", sampled, dense, measure.edges_between_samples, truth, draws, shared),
+        *fitted("exact", exact, dense, evaluation.all_edges, truth, draws, shared),
+        *fitted("aware", aware, stream, evaluation.edges_used, truth, draws, shared),
+        *fitted("plain", plain, stream, evaluation.edges_used, truth, draws, shared),
+        *fitted(
+            "SubSampling", sampled, dense, evaluation.edges_between_samples, truth, draws, shared
+        ),
     ]
     for row in rows:
-        row["share"] = row["edges"] / dense.n_edges
+        row["edge_fraction"] = row["edges"] / dense.n_edges
     return rows
 
 
@@ -125,14 +127,14 @@ def few_neighbors(points, truth, draws):
     graph = neighbor_edges(points, 10).to_edge_list()
     shared = {"k": 10, "neighbor_seconds": time.perf_counter() - began}
     model = ssl.StableHFSClassifier(eta=ETA / graph.degrees().mean(), random_state=SEED)
-    return fitted("k = 10", model, graph, measure.all_edges, truth, draws, shared)
+    return fitted("k = 10", model, graph, evaluation.all_edges, truth, draws, shared)
 
 
 def nearest(points, truth, draws):
     """1-NN by the graph in which every mail has half of all others for neighbors."""
     graph = neighbor_edges(points, truth.size // 2, weight="thesis").to_edge_list()
     model = ssl.NearestLabelClassifier()
-    return fitted("1-NN", model, graph, measure.edges_at_labels, truth, draws, {})
+    return fitted("1-NN", model, graph, evaluation.edges_at_labels, truth, draws, {})
 
 
 def eigenfunctions(points, truth, draws):
@@ -156,8 +158,8 @@ def eigenfunctions(points, truth, draws):
 def fitted(name, model, graph, held, truth, draws, shared):
     rows = []
     for count, given in draws.items():
-        fits = [measure.fit_once(model, graph, held, y, truth) for y in given]
-        rows.append(asdict(measure.summarize_fits(name, count, fits, np.inf)) | shared)
+        fits = [evaluation.fit_and_score(model, graph, held, y, truth) for y in given]
+        rows.append(asdict(evaluation.summarize_fits(name, count, fits, np.inf)) | shared)
     return rows
 
 

@@ -7,6 +7,7 @@ from graphsqueak.errors import DistanceWeightsWarning as DistanceWeightsWarning
 from graphsqueak.errors import InputError as InputError
 from graphsqueak.graph import EdgeList as EdgeList
 from graphsqueak.graph import TimedEdges as TimedEdges
+from graphsqueak.mail import SpamFilter as SpamFilter
 from graphsqueak.outofcore import StreamedSolver as StreamedSolver
 from graphsqueak.outofcore import effective_resistance as effective_resistance
 from graphsqueak.outofcore import smallest_eigenpairs as smallest_eigenpairs
@@ -16,7 +17,6 @@ from graphsqueak.sources import neighbor_edges as neighbor_edges
 from graphsqueak.sources import read_edges as read_edges
 from graphsqueak.sources import read_projection as read_projection
 from graphsqueak.sources import write_edges as write_edges
-from graphsqueak.spam import SpamFilter as SpamFilter
 from graphsqueak.sparsifiers import Certificate as Certificate
 from graphsqueak.sparsifiers import StreamOptions as StreamOptions
 from graphsqueak.sparsifiers import StreamSparsifier as StreamSparsifier
@@ -44,6 +44,7 @@ from . import analysis as analysis
 from . import datasets as datasets
 from . import integrations as integrations
 from . import kernel as kernel
+from . import mail as mail
 from . import online as online
 from . import outofcore as outofcore
 from . import solvers as solvers
@@ -92,6 +93,7 @@ __all__ = [
     "effective_resistance",
     "integrations",
     "kernel",
+    "mail",
     "neighbor_edges",
     "online",
     "outofcore",

@@ -172,8 +172,7 @@ def load_mail(
     >>> mails.labels, mails.points.shape, mails.counts["unreadable"]
     (array([1, 0]), (2, 2), 0)
     """
-    from graphsqueak.sources import read_mail, text_points
-    from graphsqueak.sources.mail.words import header_points
+    from graphsqueak.mail import header_points, read_mail, text_points
 
     source = read_mail(path, layout=layout, deduplicate=deduplicate)
     # Texts are streamed, the rest of each mail is kept.
@@ -197,7 +196,9 @@ def load_mail(
         punctuation=punctuation,
     )
     if not read:
-        raise InputError(f"{path} has no readable mail; {source.n_unreadable} could not be read")
+        raise InputError(
+            f"{path} has no readable mail; {source.counts['unreadable']} could not be read"
+        )
     if not vocabulary.size:
         raise InputError(
             f"{path}: no word of {len(read):,} mails is left; drop fewer, with ",

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
 import graphsqueak as gs
-from graphsqueak import analysis, kernel, online, outofcore, sources, sparsifiers, ssl
+from graphsqueak import analysis, kernel, mail, online, outofcore, sources, sparsifiers, ssl
 from graphsqueak._lazy import tables_of_contents
 from graphsqueak.graph import EdgeList, TimedEdges
 from graphsqueak.integrations.networkx_backend.graph import convert_from_nx
@@ -21,19 +21,13 @@ from tests.online.test_learner import EVERY
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
-# Without an example below: abstract classes, steps of an iteration that hold functions, parts of
-# the demonstration, and a transform that needs torch (tests/integrations/test_pyg.py).
+# Without an example below: abstract classes, steps of an iteration that hold functions, and a
+# transform that needs torch (tests/integrations/test_pyg.py).
 WITHOUT_EXAMPLE = {
     "BlockCG",
-    "Clusters (demo)",
-    "DenseFile",
     "EdgeSource",
     "Iterate",
-    "Labeled",
-    "MailGraph",
     "OnlineSampler",
-    "Row",
-    "Small",
     "Sparsify",
 }
 
@@ -46,8 +40,7 @@ def public_classes():
         for name in module.__all__:
             thing = getattr(module, name)
             if inspect.isclass(thing) and not issubclass(thing, Exception):
-                is_demo = thing.__module__.startswith("graphsqueak.demo") and name == "Clusters"
-                found[thing] = f"{name} (demo)" if is_demo else name
+                found[thing] = name
     return found
 
 
@@ -178,7 +171,20 @@ def classifiers(folder):
         yield estimator
         yield clone(estimator).fit(graph(), classes, points(40))
     yield ssl.NeighborMeans(hops=1, deviations=False).fit(points(40), graph=graph())
-    yield gs.SpamFilter(n_neighbors=3)
+
+
+def mails(folder):
+    (folder / "mails.csv").write_text("text,label\nwin money,spam\nlunch at noon,ham\nlunch?,\n")
+    source = mail.read_mail(folder / "mails.csv")
+    yield source
+    yield next(iter(source))
+    yield mail.SpamFilter(n_neighbors=3)
+    fitted = mail.SpamFilter(random_state=3)
+    yield fitted.update(folder / "mails.csv", {"2": "spam", "3": "ham"})
+    yield fitted
+    view = mail.SecondView(points(40), 5)
+    yield view
+    yield mail.TwoViews(gs.neighbor_edges(points(40), 5), view)
 
 
 def kernel_estimators(folder):
@@ -223,6 +229,7 @@ MAKERS = (
     solvers,
     results,
     classifiers,
+    mails,
     kernel_estimators,
     learners,
 )

@@ -153,7 +153,7 @@ class Comparison:
         from graphsqueak.report.figure import side_by_side
 
         return side_by_side(
-            self.values, uniform=self.uniform, brackets=self.bounds, agreement=self.agreement
+            self.values, uniform=self.uniform, bounds=self.bounds, agreement=self.agreement
         )
 
 

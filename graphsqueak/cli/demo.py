@@ -52,7 +52,7 @@ def demo(
       graphsqueak demo
       graphsqueak demo --full -o comparison
     """
-    from graphsqueak.demo import page, story, study
+    from graphsqueak.demo import comparison, page, workflow
     from graphsqueak.report.table import text_table
     from graphsqueak.system.progress import reporter
 
@@ -69,27 +69,26 @@ def demo(
             sys.stdout.flush()
 
     show("This takes a minute, and half a minute more to compile once; demo --quick takes seconds.")
-    mails = study.load_mails(quick=quick)
-    dense = story.DenseFile.write(mails, folder / "dense.parquet", progress=printing.progress)
+    mails = workflow.load_mails(quick=quick)
+    dense = workflow.DenseGraph.write(mails, folder / "dense.parquet", progress=printing.progress)
     page.write_inputs(dense, folder)
-    show(page.tell_problem(dense))
-    small = story.make_small(dense, seed=random_state, progress=printing.progress)
-    show(*page.tell_small(small))
-    labeled = story.label_both(dense, seed=random_state, progress=printing.progress)
-    show(page.tell_labels(labeled))
+    show(page.describe_dense_graph(dense))
+    sparsified = workflow.sparsify_and_certify(dense, seed=random_state, progress=printing.progress)
+    show(*page.describe_sparsifier(sparsified))
+    labeled = workflow.label_in_three_ways(dense, seed=random_state, progress=printing.progress)
+    show(page.describe_labels(labeled))
     rows = []
     if full:
-        graph = study.sparsify_mails(mails, seed=random_state, progress=printing.progress)
-        n_draws = study.QUICK_DRAWS if quick else study.DRAWS
-        rows = study.label_mails(
-            graph, n_draws=n_draws, seed=random_state, progress=printing.progress
+        n_draws = comparison.QUICK_DRAWS if quick else comparison.DRAWS
+        rows = comparison.compare_methods(
+            mails, n_draws=n_draws, seed=random_state, progress=printing.progress
         )
         header, cells = page.accuracy_table(rows)
         show(text_table(cells, header=header))
-    show(page.tell_choice(dense, labeled))
+    show(page.describe_chosen_graph(dense, labeled))
     with reporter(printing.progress, "drawing the page"):
-        clusters = story.draw_clusters(labeled, small.sparsifier)
-        page.write_files(folder, dense, small, labeled, clusters, rows)
+        layout = workflow.lay_out(labeled, sparsified.sparsifier)
+        page.write_page(folder, dense, sparsified, labeled, layout, rows)
     seconds = time.perf_counter() - began
     show(
         f"The clusters before and after, and all of the above as a page: {folder}/index.html "
@@ -99,7 +98,7 @@ def demo(
         page.OWN_MAILS,
     )
     if printing.as_json:
-        record = _record(dense, small, labeled)
+        record = _record(dense, sparsified, labeled)
         print_json(
             {
                 "quick": quick,
@@ -112,22 +111,22 @@ def demo(
         )
 
 
-def _record(dense, small, labeled):
+def _record(dense, sparsified, labeled):
     from graphsqueak.system.memory import peak_rss
 
-    certificate = small.certificate
+    certificate = sparsified.certificate
     return {
         "edges_read": dense.n_edges,
-        "edges_kept": small.sparsifier.n_edges,
-        "stream_seconds": small.seconds,
+        "edges_kept": sparsified.sparsifier.n_edges,
+        "stream_seconds": sparsified.seconds,
         "certify_seconds": certificate.seconds,
         "epsilon_lower": certificate.epsilon_lower,
         "epsilon_upper": certificate.epsilon_upper,
-        "accuracy_exact": labeled.exact,
-        "accuracy_three_reads": labeled.reread,
-        "accuracy_few_neighbors": labeled.few,
-        "labels_asked": labeled.n_asked,
+        "accuracy_exact": labeled.accuracy_exact,
+        "accuracy_three_passes": labeled.accuracy_sparse,
+        "accuracy_few_neighbors": labeled.accuracy_chosen,
+        "labels_asked": labeled.n_predicted,
         "labels_different": labeled.n_different,
-        "edges_few_neighbors": labeled.n_few,
+        "edges_few_neighbors": labeled.n_edges_chosen,
         "peak_rss_bytes": peak_rss(),
     }

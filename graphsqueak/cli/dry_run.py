@@ -60,7 +60,7 @@ def describe_beginning(source):
 
 def describe_points(path, layout):
     """Return a description of a table of points, or of the layout of a mail corpus."""
-    from graphsqueak.sources.mail.layouts import find_layout
+    from graphsqueak.mail import find_layout
 
     local = local_path(path)
     if not local.exists():
@@ -78,14 +78,14 @@ def is_table_of_points(path, layout):
 
     Its name decides, and for csv files the first rows.
     """
+    from graphsqueak.mail import has_mail_texts
     from graphsqueak.sources.files.lakehouse import refuse_lakehouse
-    from graphsqueak.sources.mail.layouts import holds_texts
     from graphsqueak.sources.neighbors.point_files import POINT_SUFFIXES
 
     refuse_lakehouse(path)
     local = local_path(path)
     is_table = local.suffix.lower() in POINT_SUFFIXES and not local.is_dir()
-    return layout is None and is_table and not holds_texts(local)
+    return layout is None and is_table and not has_mail_texts(local)
 
 
 def _count_coordinates(path):

@@ -180,9 +180,9 @@ def neighbors(
     """
     import time
 
+    from graphsqueak.mail import SecondView, TwoViews
     from graphsqueak.sources import neighbor_edges, write_edges
     from graphsqueak.sources.edge_source import EdgeSource
-    from graphsqueak.sources.neighbors.views import SecondView, TwoViews
     from graphsqueak.system.atomic import written_together
     from graphsqueak.system.memory import peak_rss
     from graphsqueak.system.progress import reporter

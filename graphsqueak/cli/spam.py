@@ -74,8 +74,8 @@ def spam(
     """
     import numpy as np
 
+    from graphsqueak.mail import SpamFilter
     from graphsqueak.sources import write_columns
-    from graphsqueak.spam import SpamFilter
     from graphsqueak.system import atomic
     from graphsqueak.system.progress import reporter
     from graphsqueak.system.remote import exists

@@ -1,16 +1,22 @@
-"""The demo's page: its story in words, pictures, and commands for the files it leaves behind."""
+"""Files that the demo leaves behind: its inputs, figures, and a page that describes the run."""
 
 import shlex
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from graphsqueak.datasets import Points
-from graphsqueak.demo.measure import Row
-from graphsqueak.demo.story import BYTES_PER_EDGE, Clusters, DenseFile, Labeled, Small
-from graphsqueak.demo.study import FEW_NEIGHBORS, KEEP, PASSES
+from graphsqueak.demo.evaluation import Row
+from graphsqueak.demo.workflow import (
+    KEEP,
+    MAX_PASSES,
+    N_NEIGHBORS_CHOSEN,
+    DenseGraph,
+    Labeled,
+    Layout,
+    Sparsified,
+)
 from graphsqueak.errors import InputError
-from graphsqueak.sparsifiers.result import measured_error
+from graphsqueak.system.atomic import atomic_file
 from graphsqueak.system.memory import readable_size
 from graphsqueak.system.paths import local_path
 
@@ -19,110 +25,116 @@ __all__ = [
     "OWN_MAILS",
     "accuracy_table",
     "commands",
+    "describe_chosen_graph",
+    "describe_dense_graph",
+    "describe_labels",
+    "describe_sparsifier",
     "open_folder",
-    "tell_choice",
-    "tell_labels",
-    "tell_problem",
-    "tell_small",
-    "write_files",
     "write_inputs",
+    "write_page",
 ]
 
 FILES = ("dense.parquet", "mails.npz", "labels.csv", "clusters.png", "spectrum.png", "index.html")
 OWN_MAILS = (
-    "With mails of your own, give neighbors their folder, mbox or csv in place of mails.npz, and "
-    "--label-template PATH for a table of all mails in which you fill in some labels."
-)
-_LESSON = (
-    "In one pass, with exact sums at labeled nodes, labels are nearly as good as after three "
-    "reads (the sums are counted as edges here); a plain sparsifier keeps cuts and resistances, "
-    "not these decisions."
+    "For your own mails, give neighbors their folder, mbox or csv instead of mails.npz, and "
+    "--label-template PATH to write a table of all mails, in which you fill in some labels."
 )
 
 
-def tell_problem(dense: DenseFile) -> str:
-    """Say what is given, and what it would take to hold it."""
-    n_mails, size = len(dense.mails.labels), dense.path.stat().st_size
-    held, huge = (readable_size(BYTES_PER_EDGE * n) for n in (dense.n_edges, 10**9))
+def describe_dense_graph(dense: DenseGraph) -> str:
+    """Return what is given, and how much memory it would take."""
+    size = readable_size(dense.path.stat().st_size)
     return (
-        f"You are given a dense graph: {n_mails:,} mails, each joined to the {dense.n_neighbors:,} "
-        f"most like it, {dense.n_edges:,} edges, {readable_size(size)} on disk. As a scipy matrix "
-        f"it takes {held} of memory; a billion edges of that kind, {huge}."
+        f"A dense graph is given: {len(dense.mails.labels):,} mails, each joined to its "
+        f"{dense.n_neighbors:,} nearest neighbors, {dense.n_edges:,} edges, {size} on disk. As a "
+        f"scipy matrix it takes {_matrix_size(dense.n_edges)} of memory; a billion edges take "
+        f"{_matrix_size(10**9)}."
     )
 
 
-def tell_small(small: Small) -> list[str]:
-    """Say what was kept, and what is proved about it."""
-    n_kept = small.sparsifier.n_edges
-    held = readable_size(BYTES_PER_EDGE * n_kept)
+def describe_sparsifier(sparsified: Sparsified) -> list[str]:
+    """Return what was kept, and what the certificate proves."""
+    n_edges = sparsified.sparsifier.n_edges
+    certificate = sparsified.certificate
     return [
-        f"Read once, {100 * KEEP:g} % is kept: {n_kept:,} edges, {held}, in {small.seconds:.1f} s.",
-        f"Certificate: {measured_error(small.certificate)}. {small.certificate.in_words()}",
+        f"One pass keeps {100 * KEEP:g} %: {n_edges:,} edges, {_matrix_size(n_edges)}, in "
+        f"{sparsified.seconds:.1f} s.",
+        f"Certificate: {certificate}. {certificate.in_words()}",
     ]
 
 
-def tell_labels(labeled: Labeled) -> str:
-    """Say how the labels of the three reads compare with those of the whole graph."""
-    same = labeled.n_asked - labeled.n_different
+def describe_labels(labeled: Labeled) -> str:
+    """Return how the labels after three passes compare with those of the whole graph."""
+    n_same = labeled.n_predicted - labeled.n_different
     return (
-        f"{labeled.n_given} mails have a label, spam or ham. With all edges in memory, "
-        f"{100 * labeled.exact:.1f} % of the others are labeled right; with {100 * KEEP:g} % in "
-        f"memory and {PASSES} reads of the file ({labeled.seconds:.1f} s), "
-        f"{100 * labeled.reread:.1f} %. Of {labeled.n_asked:,} labels, {same:,} are the same."
+        f"{labeled.n_known} mails have a known label, spam or ham. With all edges in memory, "
+        f"{100 * labeled.accuracy_exact:.1f} % of the others are labeled correctly; with "
+        f"{100 * KEEP:g} % in memory and {MAX_PASSES} passes over the file "
+        f"({labeled.seconds:.1f} s), {100 * labeled.accuracy_sparse:.1f} %. Of "
+        f"{labeled.n_predicted:,} labels, {n_same:,} are the same."
     )
 
 
-def tell_choice(dense: DenseFile, labeled: Labeled) -> str:
-    """Say that a graph that may be chosen needs no sparsifier."""
-    share, right = 100 * labeled.n_few / dense.n_edges, 100 * labeled.few
-    better = "is more, and needs" if labeled.few > labeled.exact else "needs"
+def describe_chosen_graph(dense: DenseGraph, labeled: Labeled) -> str:
+    """Return the accuracy on a graph of few neighbors, which needs no sparsifier."""
+    fraction = labeled.n_edges_chosen / dense.n_edges
     return (
-        f"But if the graph is yours to choose, choose few neighbors: joined to the {FEW_NEIGHBORS} "
-        f"most like it, each mail brings {labeled.n_few:,} edges in all ({share:.1f} %), and "
-        f"{right:.1f} % are right. That {better} no sparsifier; it is for graphs that come "
-        "dense."
+        "If you can choose the graph, choose few neighbors: with the "
+        f"{N_NEIGHBORS_CHOSEN} nearest neighbors per mail it has {labeled.n_edges_chosen:,} edges "
+        f"({100 * fraction:.1f} %), and {100 * labeled.accuracy_chosen:.1f} % of the labels are "
+        "correct. It needs no sparsifier. Sparsifiers are for graphs that are given dense."
     )
 
 
 def commands(folder: Path) -> list[str]:
-    """Return commands that work on the files left in `folder`, in this order.
+    """Return commands that work on the files in `folder`, in this order.
 
-    The dense graph is looked at, sparsified and labeled; then one of few neighbors is.
+    The dense graph is described, sparsified and labeled; then a graph of few neighbors is written
+    and labeled.
     """
-    names = ("dense.parquet", "sparse.parquet", "report.html", "labels.csv", "labeled.csv")
-    dense, sparse, report, labels, labeled = (str(folder / name) for name in names)
-    points, few, few_labeled = (
-        str(folder / name) for name in ("mails.npz", "few.parquet", "few_labeled.csv")
-    )
-    keep = ["--keep", str(KEEP)]
-    return [
-        shlex.join(["graphsqueak", *words])
-        for words in (
-            ["info", dense],
-            ["sparsify", dense, "-o", sparse, *keep, "--report", report],
-            ["label", dense, labels, "-o", labeled, *keep, "--max-passes", str(PASSES)],
-            ["neighbors", points, "-k", str(FEW_NEIGHBORS), "-o", few],
-            ["label", few, labels, "-o", few_labeled, "--method", "stable-hfs"],
-        )
+    dense = folder / "dense.parquet"
+    labels = folder / "labels.csv"
+    sparse = folder / "sparse.parquet"
+    report = folder / "report.html"
+    labeled = folder / "labeled.csv"
+    few_edges = folder / "few.parquet"
+    few_labeled = folder / "few_labeled.csv"
+    command_lines = [
+        ["info", dense],
+        ["sparsify", dense, "-o", sparse, "--keep", KEEP, "--report", report],
+        ["label", dense, labels, "-o", labeled, "--keep", KEEP, "--max-passes", MAX_PASSES],
+        ["neighbors", folder / "mails.npz", "-k", N_NEIGHBORS_CHOSEN, "-o", few_edges],
+        ["label", few_edges, labels, "-o", few_labeled, "--method", "stable-hfs"],
     ]
+    return [shlex.join(["graphsqueak", *map(str, words)]) for words in command_lines]
 
 
 def accuracy_table(rows: Sequence[Row]) -> tuple[list[str], list[list[str]]]:
-    """Return header and cells: a line per method, its accuracy at each number of labels."""
-    counts = sorted({row.labels for row in rows})
-    header = ["method", "edges", "share", "MB", "seconds", *(f"{c:,} labels" for c in counts)]
+    """Return header and cells: a row per method, its accuracy at each number of labels."""
+    label_counts = sorted({row.labels for row in rows})
+    header = ["method", "edges", "fraction", "MB", "seconds"]
+    header += [f"{n_labels:,} labels" for n_labels in label_counts]
     cells = []
-    for name in dict.fromkeys(row.method for row in rows):
-        own = sorted((row for row in rows if row.method == name), key=lambda row: row.labels)
-        most = max(own, key=lambda row: row.edges)
-        seconds = sum(row.seconds for row in own) / len(own)
-        sizes = [f"{most.edges:,}", f"{most.share:.1%}", f"{most.bytes / 1e6:.1f}"]
-        cells.append([name, *sizes, f"{seconds:.2f}", *(f"{row.accuracy:.3f}" for row in own)])
+    for method in dict.fromkeys(row.method for row in rows):
+        of_method = [row for row in rows if row.method == method]
+        of_method.sort(key=lambda row: row.labels)
+        largest = max(of_method, key=lambda row: row.edges)
+        seconds = sum(row.seconds for row in of_method) / len(of_method)
+        cells.append(
+            [
+                method,
+                f"{largest.edges:,}",
+                f"{largest.edge_fraction:.1%}",
+                f"{largest.bytes / 1e6:.1f}",
+                f"{seconds:.2f}",
+                *(f"{row.accuracy:.3f}" for row in of_method),
+            ]
+        )
     return header, cells
 
 
 def open_folder(path: str) -> Path:
-    """Make the folder for the files, with those above it, unless it is there."""
+    """Create the folder for the files, with its parents, unless it exists."""
     folder = local_path(path)
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{path} is a file; give a folder with --out")
@@ -130,17 +142,17 @@ def open_folder(path: str) -> Path:
     return folder
 
 
-def write_inputs(dense: DenseFile, folder: Path) -> None:
-    """Write mails.npz, the points, and labels.csv: some labels are given, all have their truth."""
+def write_inputs(dense: DenseGraph, folder: Path) -> None:
+    """Write the points to mails.npz, and known and true labels to labels.csv."""
     import numpy as np
 
     from graphsqueak.sources import write_columns
-    from graphsqueak.system.atomic import atomic_file
 
-    mails: Points = dense.mails
+    mails = dense.mails
     points = mails.points.tocsr()
     with atomic_file(folder / "mails.npz") as file:
-        np.savez_compressed(  # what scipy.sparse.save_npz writes, and the names of the rows
+        # The format of scipy.sparse.save_npz, and the ids of the rows.
+        np.savez_compressed(
             file,
             format=np.array(b"csr"),
             shape=np.array(points.shape),
@@ -151,17 +163,16 @@ def write_inputs(dense: DenseFile, folder: Path) -> None:
             ids=mails.ids,
         )
     truth = np.where(mails.labels == 1, "spam", "ham")
-    label = truth.astype(object)
-    label[~dense.given] = None
+    label = np.where(dense.is_labeled, truth, np.array(None))
     write_columns({"node": mails.ids, "label": label, "truth": truth}, folder / "labels.csv")
 
 
-def write_files(
+def write_page(
     folder: Path,
-    dense: DenseFile,
-    small: Small,
+    dense: DenseGraph,
+    sparsified: Sparsified,
     labeled: Labeled,
-    clusters: Clusters,
+    layout: Layout,
     rows: Sequence[Row] = (),
 ) -> None:
     """Write clusters.png, spectrum.png and index.html; with `rows`, rows.csv and accuracy.png too.
@@ -169,93 +180,96 @@ def write_files(
     Parameters
     ----------
     folder : Path
-    dense : DenseFile
-    small : Small
+    dense : DenseGraph
+    sparsified : Sparsified
     labeled : Labeled
-    clusters : Clusters
+    layout : Layout
     rows : sequence of Row
-        What demo --full measured.
+        Figures of the comparison of methods.
     """
-    import matplotlib
+    import matplotlib as mpl
 
-    matplotlib.use("Agg")
+    mpl.use("Agg")
     from matplotlib import pyplot
 
-    from graphsqueak.report.figure import before_and_after
+    from graphsqueak.report.figure import compare_layouts
     from graphsqueak.report.page import html_page, picture
-    from graphsqueak.system.atomic import atomic_file
 
-    places = {
-        f"all {dense.n_edges:,} edges": clusters.before,
-        f"the {small.sparsifier.n_edges:,} kept": clusters.after,
+    panels = {
+        f"all {dense.n_edges:,} edges": layout.on_graph,
+        f"the {sparsified.sparsifier.n_edges:,} kept": layout.on_sparsifier,
     }
-    drawn = before_and_after(places, clusters.is_spam, ("ham", "spam"))
     files = {}
     files["clusters.png"], clusters_html = picture(
-        drawn, alt="The mails in the plane, on the whole graph and on the sparsifier"
+        compare_layouts(panels, layout.is_spam, ("ham", "spam")),
+        alt="The mails in the plane, on the whole graph and on the sparsifier",
     )
     files["spectrum.png"], spectrum_html = picture(
-        small.certificate.plot().figure, alt="Spectrum of the sparsifier against the graph"
+        sparsified.certificate.plot().figure, alt="Spectrum of the sparsifier against the graph"
     )
-    kept, certified = tell_small(small)
+    comparison = []
+    if rows:
+        _write_rows(rows, folder)
+        files["accuracy.png"], comparison = _comparison(rows, dense)
+    kept, certified = describe_sparsifier(sparsified)
     parts = [
-        ("heading", "A graph that is given"),
-        ("text", tell_problem(dense)),
-        ("heading", "A twentieth of it, certified"),
+        ("heading", "A dense graph"),
+        ("text", describe_dense_graph(dense)),
+        ("heading", "5 % of the edges, certified"),
         ("text", kept),
         ("text", certified),
         ("html", spectrum_html),
-        ("text", "Give every mail a number, and add up over all edges their weight times the "
-            "squared difference at their two ends: that is x'Lx, and with the numbers 0 and 1 the "
-            "weight of a cut. Over all directions that such numbers can take, this is how much of "
-            "the graph's sum the sparsifier has; nothing lies outside the dashed lines."),
-        ("heading", "The same labels after three reads"),
-        ("text", tell_labels(labeled)),
+        ("text", "Assign a number to every mail, and sum over all edges the weight times the "
+            "squared difference of the numbers at the two ends: this is x'Lx, and for the numbers "
+            "0 and 1 it is the weight of a cut. The figure shows, over all directions x, how much "
+            "of the graph's sum the sparsifier has. No direction is outside the dashed lines."),
+        ("heading", "The same labels after three passes"),
+        ("text", describe_labels(labeled)),
         ("heading", "Clusters before and after"),
         ("html", clusters_html),
-        ("text", "Every mail is a point, laid out by two eigenvectors of the graph (left) and of "
-            "the sparsifier (right), in the color of the label that the three reads gave it."),
-        *_study_parts(rows, dense, files),
-        ("heading", "The honest line"),
-        ("text", tell_choice(dense, labeled)),
-        ("heading", "By hand"),
-        ("text", "The same, with the files in this folder, from where the demo was run:"),
+        ("text", "Every mail is a point. Its coordinates are two eigenvectors of the graph (left) "
+            "and of the sparsifier (right), its color is the label after three passes."),
+        *comparison,
+        ("heading", "If you can choose the graph"),
+        ("text", describe_chosen_graph(dense, labeled)),
+        ("heading", "The same steps as commands"),
+        ("text", "With the files in this folder, from the folder in which the demo was run:"),
         *(("command", command) for command in commands(folder)),
         ("text", OWN_MAILS),
     ]  # fmt: skip
     pyplot.close("all")
-    files["index.html"] = html_page("A dense graph, and a twentieth of it", parts).encode()
-    if rows:
-        _write_rows(rows, folder)
+    files["index.html"] = html_page("A dense graph and its sparsifier", parts).encode()
     for name, data in files.items():
         with atomic_file(folder / name) as file:
             file.write(data)
 
 
-def _study_parts(rows, dense, files):
-    """The table and the figure of demo --full."""
-    if not rows:
-        return []
+def _comparison(rows, dense):
+    """Return a figure as PNG bytes, and the parts of the page about the comparison."""
     from graphsqueak.report.curves import accuracy_against
     from graphsqueak.report.page import picture
     from graphsqueak.report.table import html_table
 
-    share = dense.mails.labels.mean()
-    drawn = accuracy_against(
-        [asdict(row) for row in rows], label="edges held", floor=max(share, 1 - share)
+    spam_fraction = dense.mails.labels.mean()
+    figure = accuracy_against(
+        [asdict(row) for row in rows],
+        label="edges in memory",
+        floor=max(spam_fraction, 1 - spam_fraction),
     )
-    alt = "Accuracy of every method against its edges"
-    files["accuracy.png"], accuracy_html = picture(drawn, alt=alt)
+    png, figure_html = picture(figure, alt="Accuracy of every method against its edges")
     header, cells = accuracy_table(rows)
-    return [
-        ("heading", "Beside other methods"),
+    parts = [
+        ("heading", "Comparison with other methods"),
         ("html", html_table(cells, header=header)),
-        ("text", "Accuracy over the mails without a label, mean of several draws, bars "
-            "of one standard error; the dotted line says ham to everything. Seconds are those of "
-            "one fit; MB is 16 bytes for every edge held."),
-        ("html", accuracy_html),
-        ("text", _LESSON),
+        ("text", "Accuracy on the mails without a label, mean over several draws, with bars of one "
+            "standard error. The dotted line is the accuracy of labeling every mail as ham. "
+            "Seconds are those of one fit; MB is 16 bytes per edge in memory."),
+        ("html", figure_html),
+        ("text", "In one pass, with exact sums at labeled nodes (which are counted as edges here), "
+            "labels are nearly as good as after three passes. A plain sparsifier preserves cuts "
+            "and resistances, not these decisions."),
     ]  # fmt: skip
+    return png, parts
 
 
 def _write_rows(rows, folder):
@@ -264,3 +278,8 @@ def _write_rows(rows, folder):
     records = [asdict(row) for row in rows]
     columns = {key: [record[key] for record in records] for key in records[0]}
     write_columns(columns, folder / "rows.csv")
+
+
+def _matrix_size(n_edges):
+    """Return the memory of a symmetric scipy matrix: 8 + 4 bytes for each of two entries."""
+    return readable_size(24 * n_edges)

@@ -1,1 +1,1 @@
-"""Rows in; tables, figures and pages out. Nothing is computed here."""
+"""Tables, figures and HTML pages of results that other packages compute."""

@@ -1,6 +1,7 @@
 """Curves of accuracy and of losses, drawn with matplotlib (extra `plot`)."""
 
 from collections.abc import Mapping, Sequence
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,9 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = ["accuracy_against", "over_rounds"]
 
-# Where lines lie on top of each other, the lower ones are seen through the gaps.
+# The gaps show lines that are below others.
 _DASHES = ((), (9, 2), (5, 2), (3, 2), (6, 2, 1, 2), (1, 1.5), (4, 4))
-
 _MARKERS = "osD^vPX"
 
 
@@ -27,17 +27,17 @@ def accuracy_against(
     label: str | None = None,
     floor: float | None = None,
 ) -> "Figure":
-    """Accuracy over edges, bytes or seconds: one panel per number of labels, one mark per row.
+    """Plot accuracy over edges, bytes or seconds: one panel per number of labels.
 
     Parameters
     ----------
     rows : sequence of dict
-        With the keys method, labels, accuracy and `x`; rows of one method are joined in the order
-        of `x`, and an optional error is drawn as a bar.
+        One per point, with the keys method, labels, accuracy and `x`. Points of one method are
+        connected in the order of `x`. An optional error is drawn as a bar.
     x : str
         The key on the horizontal axis, which is logarithmic.
     label : str, optional
-        Its name. Default: `x`.
+        Label of that axis. Default: `x`.
     floor : float, optional
         Accuracy of the most frequent class, drawn as a line.
 
@@ -45,36 +45,35 @@ def accuracy_against(
     -------
     matplotlib Figure
     """
-    labels = sorted({row["labels"] for row in rows})
+    label_counts = sorted({row["labels"] for row in rows})
     methods = list(dict.fromkeys(row["method"] for row in rows))
     figure, panels = pyplot().subplots(
         1,
-        len(labels),
-        figsize=(3.8 * len(labels), 3.9),
+        len(label_counts),
+        figsize=(3.8 * len(label_counts), 3.9),
         layout="constrained",
         squeeze=False,
         sharey=True,
     )
-    for ax, n_labels in zip(panels[0], labels, strict=True):
-        for i, method in enumerate(methods):
-            own = [row for row in rows if (row["method"], row["labels"]) == (method, n_labels)]
-            own.sort(key=lambda row: row[x])
+    for ax, n_labels in zip(panels[0], label_counts, strict=True):
+        for number, method in enumerate(methods):
+            points = [row for row in rows if row["method"] == method and row["labels"] == n_labels]
+            points.sort(key=itemgetter(x))
             ax.errorbar(
-                [row[x] for row in own],
-                [row["accuracy"] for row in own],
-                [row.get("error", 0.0) for row in own],
-                color=COLORS[i % len(COLORS)],
-                marker=_MARKERS[i % len(_MARKERS)],
+                [row[x] for row in points],
+                [row["accuracy"] for row in points],
+                [row.get("error", 0.0) for row in points],
+                color=COLORS[number % len(COLORS)],
+                marker=_MARKERS[number % len(_MARKERS)],
                 markersize=6,
                 linewidth=1,
                 label=method,
             )
         if floor is not None:
             ax.axhline(floor, color="black", linewidth=0.8, linestyle=":")
-        ax.set_xscale("log")
-        ax.xaxis.set_minor_formatter("")  # they would cover each other
-        ax.set_title(f"{n_labels:,} labels")
-        ax.set_xlabel(label or x)
+        ax.set(xscale="log", title=f"{n_labels:,} labels", xlabel=label or x)
+        # Minor tick labels would overlap.
+        ax.xaxis.set_minor_formatter("")
     panels[0][0].set_ylabel("accuracy")
     handles, names = panels[0][0].get_legend_handles_labels()
     figure.legend(handles, names, loc="outside lower center", ncols=4, frameon=False)
@@ -82,7 +81,7 @@ def accuracy_against(
 
 
 def over_rounds(curves: Mapping[str, ArrayLike], *, what: str, ax: "Axes | None" = None) -> "Axes":
-    """Something that happens round by round: one line each, rounds on a logarithmic axis.
+    """Plot values of every round, such as losses: one line each, rounds on a logarithmic axis.
 
     Parameters
     ----------
@@ -100,12 +99,16 @@ def over_rounds(curves: Mapping[str, ArrayLike], *, what: str, ax: "Axes | None"
     ax = as_axes(ax)
     for name, values in curves.items():
         number = len(ax.lines)
-        color, dashes = COLORS[number % len(COLORS)], _DASHES[number % len(_DASHES)]
         heights = np.asarray(values)
-        shown = np.unique(np.geomspace(1, heights.size, 400).astype(np.int64))  # enough to look at
-        ax.plot(shown, heights[shown - 1], color=color, dashes=dashes, label=name)
-    ax.set_xscale("log")
-    ax.set_xlabel("rounds")
-    ax.set_ylabel(what)
+        # More points than pixels would only make the file larger.
+        rounds = np.unique(np.geomspace(1, heights.size, 400).astype(np.int64))
+        ax.plot(
+            rounds,
+            heights[rounds - 1],
+            color=COLORS[number % len(COLORS)],
+            dashes=_DASHES[number % len(_DASHES)],
+            label=name,
+        )
+    ax.set(xscale="log", xlabel="rounds", ylabel=what)
     ax.legend(frameon=False)
     return ax

@@ -1,5 +1,6 @@
 """Figures, drawn with matplotlib (extra `plot`)."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -13,9 +14,9 @@ if TYPE_CHECKING:
 __all__ = [
     "COLORS",
     "as_axes",
-    "before_and_after",
+    "compare_degrees",
+    "compare_layouts",
     "degree_calibration",
-    "degrees_of_both",
     "kept_against_leverage",
     "pyplot",
     "side_by_side",
@@ -23,10 +24,6 @@ __all__ = [
 ]
 
 COLORS = ("#4477aa", "#cc6677", "#228833", "#ccbb44", "#aa3377", "#66ccee", "#777777")
-_MOST = 0.9  # of the range is in gaps that are no wider than the usual one
-_WIDER = 1.25  # than that gap, as the places have a width, too
-_TAIL = 0.01  # of the dimensions at either end, whose ratios may stand alone
-_MOST_RATIO = 3.0  # of degrees: few nodes lie beyond, and all others would be one bar
 
 
 def spectrum(
@@ -36,17 +33,17 @@ def spectrum(
     *,
     ax: "Axes | None" = None,
 ) -> "Axes":
-    """How many dimensions have which ratio x' L_H x / x' L_G x.
+    """Plot the distribution of the ratios x' L_H x / x' L_G x over all dimensions.
 
-    Ratios of Lanczos stand for others near them, and lie in a few places: each is spread over the
-    gap that is usual between these, so that the bars show the spectrum and not the places.
+    Lanczos gives a few ratios that each stand for others near them. Every ratio is spread over the
+    usual gap between two of them, so that the bars show the spectrum and not the Lanczos nodes.
 
     Parameters
     ----------
     ratios, shares : ndarray
-        Ratios, ascending, and the share of all dimensions that each stands for.
+        Ratios, and the fraction of all dimensions for which each of them stands.
     interval : pair of float
-        Ends that no ratio passes, drawn as lines where they are finite.
+        Bounds of all ratios, drawn as lines if they are finite.
     ax : matplotlib Axes, optional
 
     Returns
@@ -54,108 +51,137 @@ def spectrum(
     matplotlib Axes
     """
     ax = as_axes(ax)
-    edges, heights = _spread(np.asarray(ratios), 100 * np.asarray(shares))
+    edges, heights = _smoothed_histogram(np.asarray(ratios), 100 * np.asarray(shares))
     ax.bar(edges[:-1], heights, np.diff(edges), align="edge", color=COLORS[0])
     for end in interval:
         if np.isfinite(end):
-            ax.axvline(end, color="#cc6677", linestyle="--")
+            ax.axvline(end, color=COLORS[1], linestyle="--")
     ax.axvline(1.0, color="black", linewidth=0.8)
-    ax.set_xlabel("x'Lx in the sparsifier / in the graph")
-    ax.set_ylabel("dimensions (%)")
+    ax.set(xlabel="x'Lx in the sparsifier / in the graph", ylabel="dimensions (%)")
     return ax
 
 
-def _spread(ratios, shares):
-    """Edges of bars, and the share in each, every ratio spread evenly over the usual gap."""
+def _smoothed_histogram(ratios, shares):
+    """Return bar edges and the share in each bar; a ratio is a uniform density of some width."""
     order = np.argsort(ratios)
-    ratios, shares = ratios[order], shares[order]
+    ratios = ratios[order]
+    shares = shares[order]
+    # Outliers at either end may be far from all other ratios, so 1 % there does not count.
     below = np.cumsum(shares) / shares.sum()
-    gaps = np.sort(np.diff(ratios[(below > _TAIL) & (below < 1 - _TAIL)]))
-    passed = np.cumsum(gaps) if gaps.size else np.zeros(1)
-    usual = gaps[np.searchsorted(passed, _MOST * passed[-1])] if passed[-1] > 0 else 0.0
-    low, high = ratios[0], max(ratios[-1], ratios[0] + 1e-9)
-    edges = np.linspace(low, high, int(min(40, max(8, ratios.size // 4))) + 1)
-    width = min(max(_WIDER * usual, 1e-3 * (high - low)), high - low)
-    left = np.clip(ratios - width / 2, low, high - width)
-    inside = np.clip((edges - left[:, None]) / width, 0.0, 1.0)
-    return edges, shares @ np.diff(inside, axis=1)
+    gaps = np.sort(np.diff(ratios[(below > 0.01) & (below < 0.99)]))
+    covered = np.cumsum(gaps) if gaps.size else np.zeros(1)
+    usual_gap = 0.0
+    if covered[-1] > 0:
+        # 90 % of the range is in gaps that are at most this wide.
+        usual_gap = gaps[np.searchsorted(covered, 0.9 * covered[-1])]
+    low = ratios[0]
+    high = max(ratios[-1], low + 1e-9)
+    n_bars = int(np.clip(ratios.size // 4, 8, 40))
+    edges = np.linspace(low, high, n_bars + 1)
+    # A little wider than the gap, so that neighbors overlap.
+    width = min(max(1.25 * usual_gap, 1e-3 * (high - low)), high - low)
+    start = np.clip(ratios - width / 2, low, high - width)
+    cumulative = np.clip((edges - start[:, None]) / width, 0.0, 1.0)
+    return edges, shares @ np.diff(cumulative, axis=1)
 
 
 def side_by_side(
     pairs: Mapping[str, Sequence[np.ndarray]],
     *,
     uniform: Mapping[str, np.ndarray] | None = None,
-    brackets: Mapping[str, tuple[np.ndarray, np.ndarray]] | None = None,
+    bounds: Mapping[str, tuple[np.ndarray, np.ndarray]] | None = None,
     agreement: Mapping[str, float] | None = None,
 ) -> "Figure":
-    """One panel per quantity: how many times the graph's value the sparsifier has.
+    """Plot one panel per quantity: its ratio, sparsifier to graph, over its value on the graph.
 
-    Agreement is a level line at 1, on one scale for all; what lies beyond it is drawn at its end.
+    All panels have the same scale of ratios. Ratios beyond it are drawn at its end.
 
     Parameters
     ----------
     pairs : mapping of str to two arrays
-        By name, a quantity on the graph and on the sparsifier.
+        By name, the values of a quantity on the graph and on the sparsifier.
     uniform : mapping of str to array, optional
-        The same on as many uniform edges.
-    brackets : mapping of str to two arrays, optional
-        Between which the graph's values lie.
+        The values on equally many uniformly sampled edges.
+    bounds : mapping of str to two arrays, optional
+        Lower and upper bounds of the values on the graph.
     agreement : mapping of str to float, optional
-        Agreement of clusters, bars in a panel of their own: of the graph with itself, of others.
+        Agreement of clusters, as bars in a panel of their own. The first is that of the graph with
+        itself.
 
     Returns
     -------
     matplotlib Figure
     """
     n_panels = len(pairs) + bool(agreement)
-    n_rows = -(-n_panels // 4)
-    shape = (n_rows, -(-n_panels // n_rows))
+    n_rows = math.ceil(n_panels / 4)
+    n_columns = math.ceil(n_panels / n_rows)
     figure, grid = pyplot().subplots(
-        *shape, figsize=(3 * shape[1], 2.9 * shape[0]), layout="constrained", squeeze=False
+        n_rows,
+        n_columns,
+        figsize=(3 * n_columns, 2.9 * n_rows),
+        layout="constrained",
+        squeeze=False,
     )
     panels = grid.ravel()
-    own = {name: pair[1] for name, pair in pairs.items()}
-    drawn: dict[str, Any] = {"uniform edges": uniform, "sparsifier": own}
-    ratios = [values[n] / pairs[n][0] for values in drawn.values() for n in values or ()]
-    far = max((np.abs(np.log2(np.clip(r, 1 / 8, 8))).max(initial=0.0) for r in ratios), default=0.0)
-    reach = 2 ** min(max(1.1 * far, 0.6), 3)
+    series = {
+        "uniform edges": (uniform or {}, COLORS[1]),
+        "sparsifier": ({name: pair[1] for name, pair in pairs.items()}, COLORS[0]),
+    }
+    ratios = [values[n] / pairs[n][0] for values, _ in series.values() for n in values]
+    reach = _ratio_range(ratios)
     for ax, (name, (whole, sparse)) in zip(panels, pairs.items(), strict=False):
-        for who, values in drawn.items():
-            if values:
+        for label, (values, color) in series.items():
+            if name in values:
                 ratio = np.clip(np.asarray(values[name]) / whole, 1 / reach, reach)
-                style = {"s": 9, "alpha": 0.55, "linewidth": 0, "color": COLORS[values is not own]}
-                ax.scatter(whole, ratio, label=who, clip_on=False, zorder=2, **style)
-        if brackets and name in brackets:
-            for end in brackets[name]:
-                ax.axhline((sparse / end).max(), color=COLORS[2], linewidth=1, linestyle="--")
-        _ratio_axes(ax, name, whole, reach)
+                ax.scatter(
+                    whole,
+                    ratio,
+                    s=9,
+                    alpha=0.55,
+                    linewidth=0,
+                    color=color,
+                    label=label,
+                    clip_on=False,
+                    zorder=2,
+                )
+        if bounds and name in bounds:
+            for bound in bounds[name]:
+                ax.axhline((sparse / bound).max(), color=COLORS[2], linewidth=1, linestyle="--")
+        _format_ratio_axes(ax, name, whole, reach)
     if agreement:
-        ax, names = panels[len(pairs)], ["graph again", *list(agreement)[1:]]
+        ax = panels[len(pairs)]
+        names = ["graph again", *list(agreement)[1:]]
         ax.bar(names, list(agreement.values()), color=["#777777", *COLORS[: len(names) - 1]])
         ax.set_ylim(0, 1.05)
         ax.set_title("clusters, agreement (AMI)", fontsize=10)
         ax.tick_params(labelsize=8)
     for ax in panels[n_panels:]:
         ax.axis("off")
-    figure.supylabel("times the graph's", fontsize=9)
+    figure.supylabel("sparsifier / graph", fontsize=9)
     handles, names = panels[0].get_legend_handles_labels()
-    if brackets:
+    if bounds:
         handles.append(pyplot().Line2D([], [], color=COLORS[2], linewidth=1, linestyle="--"))
-        names.append("no ratio is beyond (certificate)")
+        names.append("bounds of all ratios (certificate)")
     figure.legend(handles, names, loc="outside lower center", ncols=3, frameon=False, markerscale=2)
     return figure
 
 
-def _ratio_axes(ax, name, whole, reach):
-    """Axes of values and of ratios to them, with ticks that do not meet."""
+def _ratio_range(ratios):
+    """Return the largest ratio that is drawn: that of the values, between 1.5 and 8."""
+    distances = np.abs(np.log2(np.clip(np.concatenate([*ratios, [1.0]]), 1 / 8, 8)))
+    return 2 ** np.clip(1.1 * distances.max(), 0.6, 3)
+
+
+def _format_ratio_axes(ax, name, whole, reach):
+    """Set scales, ticks that do not overlap, and labels of a panel of `side_by_side`."""
     ax.axhline(1.0, color="black", linewidth=0.8, zorder=1)
     ax.set_yscale("log", base=2)
     ax.set_ylim(1 / reach, reach)
-    some = (1 / 8, 1 / 4, 1 / 2, 1, 2, 4, 8) if reach > 2 else (1 / 2, 0.7, 1, 1.4, 2)
-    some = [tick for tick in some if 1 / reach <= tick <= reach]
-    ax.set_yticks(some, [f"{tick:g}" for tick in some])
+    ticks = (1 / 8, 1 / 4, 1 / 2, 1, 2, 4, 8) if reach > 2 else (1 / 2, 0.7, 1, 1.4, 2)
+    ticks = [tick for tick in ticks if 1 / reach <= tick <= reach]
+    ax.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
     ax.yaxis.set_minor_locator(pyplot().NullLocator())
-    if whole.max() > 20 * whole.min():
+    if _is_wide(whole):
         ax.set_xscale("log")
     else:
         ax.locator_params(axis="x", nbins=3)
@@ -165,10 +191,15 @@ def _ratio_axes(ax, name, whole, reach):
     ax.set_xlabel("on the graph", fontsize=9)
 
 
+def _is_wide(values):
+    """Return whether values need a logarithmic axis."""
+    return values.max() > 20 * values.min()
+
+
 def degree_calibration(
     degrees: ArrayLike, before: ArrayLike, after: ArrayLike, *, ax: "Axes | None" = None
 ) -> "Axes":
-    """Degrees of a sparsifier over those of the graph, before and after calibration.
+    """Plot histograms of degrees, sparsifier to graph, before and after calibration.
 
     Parameters
     ----------
@@ -181,20 +212,23 @@ def degree_calibration(
     matplotlib Axes
     """
     ax = as_axes(ax)
-    seen = np.asarray(degrees) > 0
-    ratios = [np.asarray(some)[seen] / np.asarray(degrees)[seen] for some in (before, after)]
-    bins = np.linspace(min(map(np.min, ratios)), max(map(np.max, ratios)), 50)
-    for ratio, name, color in zip(ratios, ("before", "after"), COLORS, strict=False):
-        ax.hist(ratio, bins=bins.tolist(), color=color, alpha=0.7, label=name)
+    whole = np.asarray(degrees)
+    has_edges = whole > 0
+    ratios = {
+        "before": np.asarray(before)[has_edges] / whole[has_edges],
+        "after": np.asarray(after)[has_edges] / whole[has_edges],
+    }
+    all_ratios = np.concatenate(list(ratios.values()))
+    bins = np.linspace(all_ratios.min(), all_ratios.max(), 50).tolist()
+    for (label, ratio), color in zip(ratios.items(), COLORS, strict=False):
+        ax.hist(ratio, bins=bins, color=color, alpha=0.7, label=label)
     ax.axvline(1.0, color="black", linewidth=0.8)
-    ax.set_yscale("log")
-    ax.set_xlabel("degree, sparsifier / graph")
-    ax.set_ylabel("nodes")
+    ax.set(yscale="log", xlabel="degree, sparsifier / graph", ylabel="nodes")
     ax.legend(title="calibration", frameon=False)
     return ax
 
 
-def degrees_of_both(
+def compare_degrees(
     whole: ArrayLike, sparse: ArrayLike, *, figure: "Figure | None" = None
 ) -> "Figure":
     """Plot weighted degrees of a graph and of its sparsifier: their distributions and their ratio.
@@ -213,34 +247,45 @@ def degrees_of_both(
     if figure is None:
         figure = pyplot().figure(figsize=(8.5, 3.2), layout="constrained")
     left, right = figure.subplots(1, 2)
-    seen = (np.asarray(whole) > 0) & (np.asarray(sparse) > 0)
-    pairs = ((np.asarray(whole)[seen], "graph"), (np.asarray(sparse)[seen], "sparsifier"))
-    both = np.concatenate([degrees for degrees, _ in pairs])
-    is_wide = both.max() > 20 * both.min()
-    spaced = np.geomspace if is_wide else np.linspace
+    of_graph = np.asarray(whole)
+    of_sparsifier = np.asarray(sparse)
+    has_edges = (of_graph > 0) & (of_sparsifier > 0)
+    of_graph = of_graph[has_edges]
+    of_sparsifier = of_sparsifier[has_edges]
+    both = np.concatenate([of_graph, of_sparsifier])
+    scale = "log" if _is_wide(both) else "linear"
+    spaced = np.geomspace if _is_wide(both) else np.linspace
     bins = spaced(0.99 * both.min(), 1.01 * both.max(), 40)
-    for (degrees, name), style in zip(pairs, ("stepfilled", "step"), strict=True):
-        color = COLORS[0] if style == "stepfilled" else COLORS[1]
-        left.hist(degrees, bins=bins, histtype=style, color=color, linewidth=1.5, label=name)
-    left.set_xscale("log" if is_wide else "linear")
-    left.set_xlabel("total weight of a node's edges")
-    left.set_ylabel("nodes")
+    left.hist(of_graph, bins=bins, histtype="stepfilled", color=COLORS[0], label="graph")
+    left.hist(
+        of_sparsifier,
+        bins=bins,
+        histtype="step",
+        color=COLORS[1],
+        linewidth=1.5,
+        label="sparsifier",
+    )
+    left.set(xscale=scale, xlabel="total weight of a node's edges", ylabel="nodes")
     left.legend(frameon=False)
-    ratio = pairs[1][0] / pairs[0][0]
-    least = min(0.99, ratio.min(initial=1.0))
-    most = max(1.01, min(ratio.max(initial=1.0), _MOST_RATIO))
-    right.hist(np.minimum(ratio, most), bins=np.linspace(least, most, 42), color=COLORS[0])
-    right.set_xlim(max(0.0, least - 0.03 * (most - least)), most + 0.03 * (most - least))
-    beyond = f" (above {most:g}: drawn there)" if ratio.max(initial=1.0) > most else ""
-    right.set_xlabel(f"sparsifier / graph{beyond}")
-    right.set_ylabel("nodes")
+    ratio = of_sparsifier / of_graph
+    lowest = min(0.99, ratio.min(initial=1.0))
+    # With the few nodes of larger ratios on the axis, all others would be one bar.
+    highest = max(1.01, min(ratio.max(initial=1.0), 3.0))
+    margin = 0.03 * (highest - lowest)
+    is_clipped = ratio.max(initial=1.0) > highest
+    right.hist(np.minimum(ratio, highest), bins=np.linspace(lowest, highest, 42), color=COLORS[0])
+    right.set(
+        xlim=(max(0.0, lowest - margin), highest + margin),
+        xlabel="sparsifier / graph" + (f" (above {highest:g}: drawn there)" if is_clipped else ""),
+        ylabel="nodes",
+    )
     return figure
 
 
 def kept_against_leverage(
     leverage: ArrayLike, kept: ArrayLike, *, n_bins: int = 20, ax: "Axes | None" = None
 ) -> "Axes":
-    """Share of the edges that were kept, over bins of equally many edges of similar leverage.
+    """Plot the fraction of edges that were kept by leverage, in bins of equally many edges.
 
     Parameters
     ----------
@@ -256,29 +301,32 @@ def kept_against_leverage(
     matplotlib Axes
     """
     ax = as_axes(ax)
-    scores, is_kept = np.asarray(leverage), np.asarray(kept)
+    scores = np.asarray(leverage)
+    is_kept = np.asarray(kept)
     bins = np.array_split(np.argsort(scores, kind="stable"), min(n_bins, scores.size))
-    middle = np.array([np.median(scores[part]) for part in bins])
-    share = np.array([is_kept[part].mean() for part in bins])
-    ax.plot(middle, share, color=COLORS[0], marker="o", label="kept")
-    expected = np.minimum(1.0, is_kept.sum() * middle / scores.sum())
-    ax.plot(middle, expected, color="black", linewidth=0.8, label="in proportion to leverage")
-    ax.set_xlabel("leverage (bins of equally many edges)")
-    ax.set_ylabel("share of the edges kept")
-    ax.set_ylim(0.0, 1.05)
+    median = np.array([np.median(scores[edges]) for edges in bins])
+    fraction = np.array([is_kept[edges].mean() for edges in bins])
+    expected = np.minimum(1.0, is_kept.sum() * median / scores.sum())
+    ax.plot(median, fraction, color=COLORS[0], marker="o", label="kept")
+    ax.plot(median, expected, color="black", linewidth=0.8, label="in proportion to leverage")
+    ax.set(
+        xlabel="leverage (bins of equally many edges)",
+        ylabel="fraction of edges kept",
+        ylim=(0.0, 1.05),
+    )
     ax.legend(frameon=False)
     return ax
 
 
-def before_and_after(
+def compare_layouts(
     places: Mapping[str, np.ndarray], is_marked: np.ndarray, names: tuple[str, str]
 ) -> "Figure":
-    """The same nodes in the plane, once a panel, in two colors and on equal scales.
+    """Plot several layouts of the same nodes in two colors, one panel each, on equal scales.
 
     Parameters
     ----------
     places : mapping of str to ndarray (n, 2)
-        Coordinates by the title of a panel; a few far away are not drawn.
+        Coordinates by the title of a panel. The outermost 0.5 % on each side are not drawn.
     is_marked : ndarray of bool (n,)
     names : pair of str
         Of the nodes that are not marked, and of those that are.
@@ -290,27 +338,31 @@ def before_and_after(
     figure, panels = pyplot().subplots(
         1, len(places), figsize=(9, 4), layout="constrained", squeeze=False
     )
-    ends = np.percentile(np.concatenate(list(places.values())), [0.5, 99.5], axis=0)
-    ends += 0.05 * (ends[1] - ends[0]) * np.array([[-1.0], [1.0]])
+    low, high = np.percentile(np.concatenate(list(places.values())), [0.5, 99.5], axis=0)
+    margin = 0.05 * (high - low)
+    limits = np.stack([low - margin, high + margin])
     for ax, (title, place) in zip(panels[0], places.items(), strict=True):
-        for shown, name, color in zip((~is_marked, is_marked), names, COLORS, strict=False):
-            ax.scatter(*place[shown].T, s=5, alpha=0.5, color=color, linewidth=0, label=name)
-        ax.set(title=title, xlim=ends[:, 0], ylim=ends[:, 1], xticks=[], yticks=[])
-    handles, shown_names = panels[0][0].get_legend_handles_labels()
-    legend = {"loc": "outside lower center", "ncols": 2, "frameon": False, "markerscale": 3}
-    for handle in figure.legend(handles, shown_names, **legend).legend_handles:
+        for is_shown, name, color in zip((~is_marked, is_marked), names, COLORS, strict=False):
+            ax.scatter(*place[is_shown].T, s=5, alpha=0.5, color=color, linewidth=0, label=name)
+        ax.set(title=title, xlim=limits[:, 0], ylim=limits[:, 1], xticks=[], yticks=[])
+    handles, labels = panels[0][0].get_legend_handles_labels()
+    legend = figure.legend(
+        handles, labels, loc="outside lower center", ncols=2, frameon=False, markerscale=3
+    )
+    for handle in legend.legend_handles:
         handle.set_alpha(1.0)
     return figure
 
 
 def as_axes(ax: "Axes | None") -> "Axes":
+    """Return the given axes, or those of a new figure."""
     if ax is not None:
         return ax
     return pyplot().subplots(figsize=(6, 3.5), layout="constrained")[1]
 
 
 def pyplot() -> Any:
-    """matplotlib.pyplot, or an ImportError that says how to get it."""
+    """Return matplotlib.pyplot, or raise an ImportError with the command that installs it."""
     try:
         import matplotlib.pyplot as plt
     except ImportError:

@@ -1,4 +1,4 @@
-"""One HTML page that needs nothing beside it: text, tables, figures, commands."""
+"""Self-contained HTML pages of text, tables, figures and commands."""
 
 import base64
 import io
@@ -26,27 +26,27 @@ _STYLE = (
     "@media(max-width:40em){table{display:block;overflow-x:auto}td,th{padding:.2em .4em}"
     "td:first-child{min-width:7em}.words td:last-child{min-width:9em}}"
 )
-_WIDTH = 84  # letters of a command on a line
-_OPTION = re.compile(r"--[a-z][a-z-]*(?: \d[\d.]*\d)?")  # not to be broken at its hyphens
-# Nothing is fetched and nothing is run, even if a text should slip through unescaped.
+# An option of the command line, which browsers would break at its hyphens.
+_OPTION = re.compile(r"--[a-z][a-z-]*(?: \d[\d.]*\d)?")
+# Nothing is loaded and no script is run, even if a text were not escaped by mistake.
 _POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
 
 
 def html_page(title: str, parts: Iterable[tuple[str, str]]) -> str:
     """Return a page of `parts`: pairs of a kind and a text.
 
-    Kinds are "heading", "text", "code", "command" (of a shell, folded so that it is seen whole) and
-    "html".
+    Kinds are "heading", "text", "code", "command" (of a shell, with line breaks so that all of it
+    is visible) and "html".
 
     >>> page = html_page("A < B", [("text", "1 < 2"), ("code", "ls")])
     >>> "<title>A &lt; B</title>" in page, "<p>1 &lt; 2</p>" in page, "<pre>ls</pre>" in page
     (True, True, True)
     """
     wrap = {
-        "heading": lambda text: f"<h2>{_shown(text)}</h2>",
-        "text": lambda text: "<p>" + _OPTION.sub(r"<code>\g<0></code>", _shown(text)) + "</p>",
-        "code": lambda text: f"<pre>{_shown(text)}</pre>",
-        "command": lambda text: f"<pre>{_shown(_folded(text))}</pre>",
+        "heading": lambda text: f"<h2>{_as_html(text)}</h2>",
+        "text": lambda text: "<p>" + _OPTION.sub(r"<code>\g<0></code>", _as_html(text)) + "</p>",
+        "code": lambda text: f"<pre>{_as_html(text)}</pre>",
+        "command": lambda text: f"<pre>{_as_html(_folded(text))}</pre>",
         "html": lambda text: text,
     }
     body = "\n".join(wrap[kind](text) for kind, text in parts)
@@ -54,18 +54,18 @@ def html_page(title: str, parts: Iterable[tuple[str, str]]) -> str:
         f'<!doctype html><html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
         f'<meta name="viewport" content="width=device-width,initial-scale=1">'
-        f"<title>{_shown(title)}</title><style>{_STYLE}</style></head>\n"
-        f"<body><h1>{_shown(title)}</h1>\n{body}\n</body></html>\n"
+        f"<title>{_as_html(title)}</title><style>{_STYLE}</style></head>\n"
+        f"<body><h1>{_as_html(title)}</h1>\n{body}\n</body></html>\n"
     )
 
 
-def _shown(text):
-    """A text as HTML, control characters escaped: a page is UTF-8, and a name need not be."""
+def _as_html(text):
+    """Return a text as HTML; control characters and bytes that are not UTF-8 are escaped."""
     return escape(printable(text, keep="\n\t"))
 
 
-def _folded(command):
-    """A command over several lines that a shell reads as one; an option stays with its value.
+def _folded(command, width=84):
+    """Break a command into lines that a shell reads as one; an option stays with its value.
 
     >>> print(_folded("graphsqueak neighbors 'my mails' -o " + "folder/" * 9 + "edges.parquet"))
     graphsqueak neighbors 'my mails' \\
@@ -80,7 +80,7 @@ def _folded(command):
             groups.append(word)
     lines = [groups[0]]
     for group in groups[1:]:
-        if len(lines[-1]) + len(group) < _WIDTH:
+        if len(lines[-1]) + len(group) < width:
             lines[-1] += f" {group}"
         else:
             lines.append(f"    {group}")
@@ -88,7 +88,7 @@ def _folded(command):
 
 
 def picture(figure: "Figure", *, alt: str, dpi: int = 110) -> tuple[bytes, str]:
-    """Return a figure as PNG bytes, and as an <img> that carries them."""
+    """Return a figure as PNG bytes, and as an <img> element that contains them."""
     file = io.BytesIO()
     figure.savefig(file, format="png", dpi=dpi, metadata={"Software": None})
     data = file.getvalue()

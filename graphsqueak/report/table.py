@@ -1,4 +1,4 @@
-"""Rows as a table: HTML, as notebooks show it, or plain text for a terminal."""
+"""Tables of rows, as HTML for notebooks and pages or as plain text for a terminal."""
 
 from collections.abc import Iterable, Sequence
 from html import escape
@@ -10,7 +10,6 @@ from graphsqueak.system.terminal import printable
 __all__ = ["edge_table", "html_table", "sparkline", "text_table"]
 
 _BLOCKS = "▁▂▃▄▅▆▇█"
-_BINS = 16
 
 
 def html_table(
@@ -20,7 +19,7 @@ def html_table(
     caption: str = "",
     words: bool = False,
 ) -> str:
-    """Return a table; `words` sets its cells to the left, where numbers are on the right.
+    """Return rows as an HTML table; cells are right-aligned, with `words` left-aligned.
 
     >>> html_table([("nodes", 34)], caption="karate")
     '<table><caption>karate</caption><tr><td>nodes</td><td>34</td></tr></table>'
@@ -37,17 +36,17 @@ def html_table(
 def edge_table(
     ends: Sequence[Sequence], weight: np.ndarray, n_neighbors: np.ndarray, known: object = None
 ) -> str:
-    """Return the first edges of a graph, how many more there are, and how its degrees are spread.
+    """Return the first edges of a graph, the number of others, and the distribution of degrees.
 
     Parameters
     ----------
-    ends : two sequences
-        Names of the sources and of the targets of the first edges.
+    ends : pair of sequences
+        Source ids and target ids of the first edges.
     weight : ndarray of shape (n_edges,)
-        Of all edges.
+        Weights of all edges.
     n_neighbors : ndarray of shape (n_nodes,)
     known : object, optional
-        A certificate; its text is the last line.
+        A certificate; its text ends the caption.
 
     Examples
     --------
@@ -55,38 +54,44 @@ def edge_table(
     >>> "2 edges" in shown, "... 1 more" in shown, "1 to 2" in shown
     (True, True, True)
     """
-    n_nodes, n_edges = n_neighbors.size, weight.size
+    n_nodes = n_neighbors.size
+    n_edges = weight.size
     rows = [(*pair, f"{w:.4g}") for *pair, w in zip(*ends, weight, strict=False)]
     if n_edges > len(rows):
         rows.append((f"... {n_edges - len(rows):,} more", "", ""))
     caption = f"{n_nodes:,} nodes, {n_edges:,} edges, total weight {weight.sum():.6g}"
     if n_edges:
-        low, high = int(n_neighbors.min()), int(n_neighbors.max())
-        caption += f"; edges a node, {low:,} to {high:,}: {sparkline(n_neighbors)}"
+        low = int(n_neighbors.min())
+        high = int(n_neighbors.max())
+        caption += f"; edges per node, {low:,} to {high:,}: {sparkline(n_neighbors)}"
     if known is not None:
         caption += f"; {known}"
     return html_table(rows, header=("source", "target", "weight"), caption=caption)
 
 
-def sparkline(values: np.ndarray) -> str:
-    """A histogram of numbers in a line of text, in bins of equal ratio where they are spread.
+def sparkline(values: np.ndarray, max_bins: int = 16) -> str:
+    """Return a histogram of numbers as one line of text, with logarithmic bins for a wide range.
 
     >>> sparkline(np.array([1, 1, 1, 1, 2, 3]))
     '█▃▃'
     """
-    low, high = float(values.min()), float(values.max())
-    n_bins = int(min(_BINS, high - low + 1)) if values.dtype.kind in "iu" else _BINS
-    shift = 1.0 if low < 1 else 0.0  # of values that may be 0
+    low = float(values.min())
+    high = float(values.max())
+    n_bins = max_bins
+    if values.dtype.kind in "iu":
+        n_bins = int(min(max_bins, high - low + 1))
+    # Values below 1 may be 0, which has no logarithm.
+    shift = 1.0 if low < 1 else 0.0
     is_wide = high + shift > 20 * (low + shift)
     spaced = np.geomspace if is_wide else np.linspace
     edges = spaced(low + shift, max(high, low + 1e-9) + shift, n_bins + 1)
-    count = np.histogram(values + shift, edges)[0]
+    count, _ = np.histogram(values + shift, edges)
     height = np.ceil(count / max(count.max(), 1) * (len(_BLOCKS) - 1)).astype(int)
     return "".join(_BLOCKS[h] if c else " " for h, c in zip(height, count, strict=True))
 
 
 def text_table(rows: Iterable[Iterable[object]], *, header: Sequence[object]) -> str:
-    """Return columns two blanks apart; the first to the left, the others to the right.
+    """Return rows as text: the first column is left-aligned, the others are right-aligned.
 
     >>> print(text_table([("1-NN", 0.83), ("exact", 0.9)], header=("method", "accuracy")))
     method  accuracy
@@ -94,13 +99,13 @@ def text_table(rows: Iterable[Iterable[object]], *, header: Sequence[object]) ->
     exact        0.9
     """
     cells = [[str(cell) for cell in row] for row in (header, *rows)]
-    width = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    return "\n".join(_line(row, width) for row in cells)
-
-
-def _line(cells, width):
-    first, *others = zip(cells, width, strict=True)
-    return "  ".join([f"{first[0]:<{first[1]}}", *(f"{cell:>{w}}" for cell, w in others)])
+    columns = []
+    for number, column in enumerate(zip(*cells, strict=True)):
+        width = max(map(len, column))
+        columns.append(
+            [f"{cell:<{width}}" if number == 0 else f"{cell:>{width}}" for cell in column]
+        )
+    return "\n".join("  ".join(row) for row in zip(*columns, strict=True))
 
 
 def _row(cells, tag):

@@ -1,4 +1,4 @@
-"""Sources of edges: files, projections, neighbors of points, mails and synthetic graphs."""
+"""Sources of edges: files, projections, neighbors of points and synthetic graphs."""
 
 from graphsqueak._lazy import lazy_names
 
@@ -26,13 +26,11 @@ __all__, __getattr__, __dir__ = lazy_names(
         "neighbor_edges": "neighbors.edges",
         "path": "synthetic.closed_forms",
         "read_edges": "files.reading",
-        "read_mail": "mail.corpus",
         "read_projection": "projections.projection_source",
         "recent_edges": "recent",
         "small_world": "synthetic.random_graphs",
         "star": "synthetic.closed_forms",
         "summarize": "summary",
-        "text_points": "mail.words",
         "write_columns": "files.writing",
         "write_edges": "files.writing",
     },

@@ -6,8 +6,6 @@ from graphsqueak.sources.files.writing import write_edges as write_edges
 from graphsqueak.sources.following import follow_edges as follow_edges
 from graphsqueak.sources.graph_like import as_edge_list as as_edge_list
 from graphsqueak.sources.graph_like import as_stream as as_stream
-from graphsqueak.sources.mail.corpus import read_mail as read_mail
-from graphsqueak.sources.mail.words import text_points as text_points
 from graphsqueak.sources.neighbors.edges import neighbor_edges as neighbor_edges
 from graphsqueak.sources.projections.projection_source import ProjectionSource as ProjectionSource
 from graphsqueak.sources.projections.projection_source import read_projection as read_projection
@@ -52,13 +50,11 @@ __all__ = [
     "neighbor_edges",
     "path",
     "read_edges",
-    "read_mail",
     "read_projection",
     "recent_edges",
     "small_world",
     "star",
     "summarize",
-    "text_points",
     "write_columns",
     "write_edges",
 ]

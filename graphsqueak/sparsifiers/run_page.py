@@ -192,7 +192,7 @@ def _error_parts(result):
 
 
 def _degree_parts(result):
-    from graphsqueak.report.figure import degrees_of_both
+    from graphsqueak.report.figure import compare_degrees
 
     sparsifier = result.sparsifier
     before = result.stream.degrees_
@@ -209,7 +209,7 @@ def _degree_parts(result):
         ),
     )
     figure = _new_figure(8.5, 3.2)
-    degrees_of_both(before, after, figure=figure)
+    compare_degrees(before, after, figure=figure)
     yield "html", picture(figure, alt="Degrees of graph and sparsifier")[1]
     ends = np.concatenate([sparsifier.tail, sparsifier.head])
     n_kept = np.bincount(ends, minlength=sparsifier.n_nodes)

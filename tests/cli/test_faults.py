@@ -270,7 +270,7 @@ def test_a_stop_without_a_checkpoint_tells_what_was_written(tmp_path, monkeypatc
     def stop(*args, **kwargs):
         signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr(page, "tell_problem", stop)
+    monkeypatch.setattr(page, "describe_dense_graph", stop)
     assert run(["demo", "--quick", "-o", "folder", "--quiet"]) == 130
     said = capsys.readouterr().err
     assert said.startswith("graphsqueak: stopped; folder/dense.parquet, ")

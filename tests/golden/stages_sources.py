@@ -203,7 +203,7 @@ def mail_points():
         ("dropped", {"drop_common": 0.2, "drop_rare": 0.1, "min_mails": 2}),
     ):
         settings = {"drop_common": 0.0, "drop_rare": 0.0} | settings
-        points, _ = sources.text_points(texts, **settings)
+        points, _ = gs.mail.text_points(texts, **settings)
         found[name] = points.toarray()
     return found
 

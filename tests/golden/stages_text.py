@@ -224,7 +224,7 @@ def mail_words():
             ("Maildir", {}),
             ("corpus", {}),
         ):
-            source = gs.sources.read_mail(path, **settings)
+            source = gs.mail.read_mail(path, **settings)
             mails = [mail._asdict() for mail in source]
             corpora[f"{path} {settings}"] = {"mails": mails, "counts": source.counts}
     vocabularies = {}
@@ -234,7 +234,7 @@ def mail_words():
         ("words and punctuation", {"stemming": False, "punctuation": True}),
     ):
         for text in texts:
-            _, words = gs.sources.text_points([text], drop_common=0, drop_rare=0, **settings)
+            _, words = gs.mail.text_points([text], drop_common=0, drop_rare=0, **settings)
             vocabularies[f"{name}: {text}"] = words.tolist()
     return {"vocabularies": vocabularies, "corpora": corpora}
 

@@ -49,10 +49,10 @@ def figures(results):
         "calibration": figure.degree_calibration(
             degrees, degrees * rng.uniform(0.8, 1.2, 400), kept.degrees()
         ).figure,
-        "degrees": figure.degrees_of_both(degrees, kept.degrees()),
-        "wide degrees": figure.degrees_of_both(degrees ** np.linspace(1, 3, 400), kept.degrees()),
+        "degrees": figure.compare_degrees(degrees, kept.degrees()),
+        "wide degrees": figure.compare_degrees(degrees ** np.linspace(1, 3, 400), kept.degrees()),
         "leverage": figure.kept_against_leverage(leverage, rng.random(graph.n_edges) < 0.3).figure,
-        "clusters": figure.before_and_after(places, rng.random(400) < 0.3, ("ham", "spam")),
+        "clusters": figure.compare_layouts(places, rng.random(400) < 0.3, ("ham", "spam")),
         "accuracy": curves.accuracy_against(rows, floor=0.5),
         "rounds": curves.over_rounds(losses, what="mean loss").figure,
         "graph": graph.plot(color=graph.degrees(), other=kept, random_state=SEED),

@@ -55,7 +55,7 @@ def test_a_spectrum_is_no_comb():
 def test_the_axis_of_ratios_begins_at_0_or_above_and_shows_every_node(most):
     whole = np.full(50, 10.0)
     sparse = whole * np.linspace(0.2, most, 50)
-    axis = figure.degrees_of_both(whole, sparse).axes[1]
+    axis = figure.compare_degrees(whole, sparse).axes[1]
     left, right = axis.get_xlim()
     assert 0.0 <= left < 0.2
     assert right < 3.2
@@ -73,7 +73,7 @@ def test_degree_histograms_count_every_node_that_has_edges():
 @pytest.mark.parametrize(("largest", "scale"), [(4.0, "linear"), (400.0, "log")])
 def test_degrees_of_graph_and_sparsifier_are_all_counted(largest, scale):
     whole, sparse = np.array([0.0, 1.0, 2.0, largest]), np.array([0.0, 1.1, 2.0, largest])
-    left, right = figure.degrees_of_both(whole, sparse).axes
+    left, right = figure.compare_degrees(whole, sparse).axes
     assert left.get_xscale() == scale
     assert sum(bar.get_height() for bar in right.patches) == 3
 

@@ -60,5 +60,5 @@ def test_degrees_are_a_line_of_bars():
     spread = table.sparkline(np.arange(1, 17))
     assert spread == "█" * 16
     star = sources.star(30).to_edge_list()._repr_html_()
-    assert "30 nodes, 29 edges, total weight 29; edges a node, 1 to 29: █" in star
+    assert "30 nodes, 29 edges, total weight 29; edges per node, 1 to 29: █" in star
     assert "... 24 more" in star

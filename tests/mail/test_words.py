@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from graphsqueak import InputError
-from graphsqueak.sources.mail.words import stem, text_points, words
+from graphsqueak.mail.words import stem, text_points, words
 
 
 @pytest.mark.parametrize(

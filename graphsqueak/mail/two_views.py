@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from graphsqueak.graph import EdgeList
-from graphsqueak.sources.edge_source import EdgeSource
-from graphsqueak.sources.neighbors.edges import neighbor_edges
+from graphsqueak.sources import EdgeSource, neighbor_edges
 from graphsqueak.system.progress import Progress
 
 __all__ = ["SECOND_VIEW_WEIGHT", "SecondView", "TwoViews", "exceeds_last"]

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from graphsqueak.mail.two_views import SecondView, TwoViews
 from graphsqueak.sources import neighbor_edges
-from graphsqueak.sources.neighbors.views import SecondView, TwoViews
 
 SEED = 660_127
 

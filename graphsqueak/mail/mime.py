@@ -2,28 +2,21 @@
 
 The parser of the standard library needs quadratic time on some inputs: a header field of a million
 semicolons, lines below hundreds of nested boundaries. This one reads every byte a fixed number of
-times and bounds everything that is multiplied:
+times, and the sizes that multiply (headers, nesting, parts) are limited by `Limits`.
 
-    header section   256 KiB; fields beyond it are skipped
-    header field     8 KiB; eight lines of the longest that RFC 5322 allows
-    nesting          32 levels of multipart/* and message/*
-    parts            1,000
-
-A mail that exceeds a limit is returned without what exceeds it, with `is_cut` set. On mails within
-the limits the parts are those that `email.message_from_bytes` finds.
+A mail that exceeds a limit is returned without the rest, with `is_cut` set. On mails within the
+limits the parts are those that `email.message_from_bytes` finds.
 """
 
 import re
 from email.message import Message
+from itertools import count
 from typing import NamedTuple
 from urllib.parse import unquote_to_bytes
 
-__all__ = ["MailPart", "ParsedMail", "first_field", "parse_mail"]
+from graphsqueak.mail.limits import LIMITS
 
-_MAX_HEADER_SECTION_BYTES = 1 << 18
-_MAX_FIELD_BYTES = 1 << 13
-_MAX_NESTING = 32
-_MAX_PARTS = 1000
+__all__ = ["MailPart", "ParsedMail", "first_field", "parse_mail"]
 
 _HEADER_LINE = re.compile(rb"(?:From |[!-9;-~]*:|[\t ])[^\n]*(?:\n|\Z)")
 # Never fails, so it never backtracks: an open quote extends to the end of the field.
@@ -89,7 +82,7 @@ class _Parser:
         self.is_cut = False
 
     def read_entity(self, start, stop, *, default_type, depth):
-        """Read the headers and the body in data[start:stop]; returns the header fields."""
+        """Read the headers and the body in data[start:stop]; return the header fields."""
         self._n_entities += 1
         fields, body = self._read_fields(start, stop)
         content_type = first_field(fields, "content-type").decode("ascii", "replace")
@@ -99,7 +92,7 @@ class _Parser:
             maintype, subtype = "text", "plain"
         if maintype == "text":
             self._add_text(subtype, content_type, fields, body, stop)
-        elif depth == _MAX_NESTING:
+        elif depth == LIMITS.nesting:
             self.is_cut |= maintype in ("multipart", "message")
         elif maintype == "multipart":
             child_type = "message/rfc822" if subtype == "digest" else "text/plain"
@@ -113,9 +106,10 @@ class _Parser:
         data = self._data
         fields = []
         position = start
-        last_envelope = None  # where a line "From ..." begins that no header line has followed
+        # Start of a line "From ..." that no header line has followed.
+        last_envelope = None
         while line := _HEADER_LINE.match(data, position, stop):
-            if line.end() - start > _MAX_HEADER_SECTION_BYTES:
+            if line.end() - start > LIMITS.header_section_bytes:
                 self.is_cut = True
                 blank_line = data.find(b"\n\n", position, stop)
                 return self._joined(fields), stop if blank_line < 0 else blank_line + 2
@@ -135,7 +129,8 @@ class _Parser:
             position = line.end()
             if position == stop:
                 break
-        if last_envelope is not None:  # the first line of a body, not a header
+        # Such a line is the first one of the body, not a header.
+        if last_envelope is not None:
             return self._joined(fields), last_envelope
         is_blank = data[position : position + 1] == b"\n" and position < stop
         return self._joined(fields), position + is_blank
@@ -144,8 +139,8 @@ class _Parser:
         joined = []
         for name, lines in fields:
             value = b"".join(lines).rstrip(b"\n")
-            self.is_cut |= len(value) > _MAX_FIELD_BYTES
-            joined.append((name, value[:_MAX_FIELD_BYTES]))
+            self.is_cut |= len(value) > LIMITS.header_bytes
+            joined.append((name, value[: LIMITS.header_bytes]))
         return joined
 
     def _add_text(self, subtype, content_type, fields, start, stop):
@@ -170,7 +165,7 @@ class _Parser:
         for found in re.compile(line).finditer(self._data, max(start - 1, 0), stop):
             self._read_part(part_start, found.start(), default_type=default_type, depth=depth)
             part_start = found.end() + 1
-            if found[1] or self._n_entities >= _MAX_PARTS:
+            if found[1] or self._n_entities >= LIMITS.parts:
                 self.is_cut |= not found[1]
                 return
         self._read_part(part_start, stop, default_type=default_type, depth=depth)
@@ -181,7 +176,7 @@ class _Parser:
 
 
 def _parameter(content_type, wanted):
-    """The value of a parameter of a content type, None if there is none; see RFC 2045 and 2231.
+    """Return a parameter of a content type, None if it has none (RFC 2045, RFC 2231).
 
     >>> _parameter('text/plain; charset="utf-8"; format=flowed', "charset")
     'utf-8'
@@ -204,13 +199,17 @@ def _parameter(content_type, wanted):
         return _unquoted(values[wanted])
     if f"{wanted}*" in values:
         return _percent_decoded(_unquoted(values[f"{wanted}*"]))
+    # RFC 2231: long values are split into boundary*0, boundary*1, ...; with a further * they are
+    # percent-encoded.
     pieces = []
-    while f"{wanted}*{len(pieces)}" in values or f"{wanted}*{len(pieces)}*" in values:
-        name = f"{wanted}*{len(pieces)}"
+    for number in count():
+        name = f"{wanted}*{number}"
         if name in values:
             pieces.append(_unquoted(values[name]))
-        else:
+        elif f"{name}*" in values:
             pieces.append(_percent_decoded(_unquoted(values[f"{name}*"])))
+        else:
+            break
     return "".join(pieces) or None
 
 
@@ -221,5 +220,5 @@ def _unquoted(value):
 
 
 def _percent_decoded(value):
-    """The text of utf-8'en'%41; boundaries and names of charsets are ASCII."""
+    """Return the text of utf-8'en'%41, which is ASCII for boundaries and names of charsets."""
     return unquote_to_bytes(value.rpartition("'")[2]).decode("ascii", "replace")

@@ -1,9 +1,9 @@
-"""The visible text of an HTML page, in time linear in its length.
+"""Visible text of an HTML page, in time linear in its length.
 
-`html.parser` of the standard library looks for the end of each unclosed tag in all of the rest, so
-that `<a <a <a ...` takes quadratic time. This scanner passes over the page once. It may look ahead
-to the end of the page in two cases, and each can happen once only: a comment without an end hides
-the rest, and from the first tag whose quotes do not close quotes are ordinary characters.
+`html.parser` of the standard library searches the rest of the page for the end of each unclosed
+tag, so that `<a <a <a ...` takes quadratic time. This scanner passes over the page once. It
+searches to the end of the page in two cases, each of which can occur only once: a comment without
+an end hides the rest, and after a tag whose quotes do not close, quotes are ordinary characters.
 """
 
 import re
@@ -12,6 +12,7 @@ from html import unescape
 __all__ = ["visible_text"]
 
 _HIDDEN = {"script", "style", "title"}
+# Tags that do not separate words.
 _INSIDE_WORDS = {
     "a",
     "b",
@@ -27,7 +28,8 @@ _INSIDE_WORDS = {
     "tt",
     "u",
 }
-_TAG_OPENING = re.compile(r"<(?=[a-zA-Z!?/])")  # any other < is text
+# Any other < is text.
+_TAG_OPENING = re.compile(r"<(?=[a-zA-Z!?/])")
 _TAG_NAME = re.compile(r"/?([a-zA-Z][^\s/>\0]*)")
 _QUOTE_OR_END = re.compile(r""">|=\s*(["'])""")
 # Bounded repeats: `unescape` raises on numbers of more than 4,300 digits.
@@ -36,7 +38,7 @@ _CLOSING = {name: re.compile(rf"</{name}(?=[\s/>])", re.IGNORECASE) for name in 
 
 
 def visible_text(page: str) -> str:
-    """Return the text that a reader of the page sees; tags inside words leave no gap.
+    """Return the text of a page as a browser shows it, without formatting.
 
     Parameters
     ----------
@@ -54,7 +56,8 @@ def visible_text(page: str) -> str:
         opening = found.start()
         pieces.append(_unescaped(page[position:opening]))
         if page.startswith("<!--", opening):
-            end = page.find("-->", opening + 2)  # <!--> is a comment as well
+            # From the second hyphen on, since <!--> is a comment as well.
+            end = page.find("-->", opening + 2)
             if end < 0:
                 return "".join(pieces)
             position = end + 3
@@ -66,7 +69,8 @@ def visible_text(page: str) -> str:
             is_quote_aware = end >= 0
         if end < 0:
             end = page.find(">", opening)
-        if end < 0:  # there is no further tag
+        # The rest has no complete tag.
+        if end < 0:
             pieces.append(_unescaped(page[opening:]))
             return "".join(pieces)
         position = end + 1
@@ -86,7 +90,7 @@ def visible_text(page: str) -> str:
 
 
 def _tag_end(page, start):
-    """Where the tag ends whose name ends at `start`; -1 if it or a quote in it does not close."""
+    """Return the end of the tag whose name ends at `start`; -1 if it or a quote does not close."""
     while found := _QUOTE_OR_END.search(page, start):
         if found[1] is None:
             return found.start()

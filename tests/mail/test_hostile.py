@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 
 from graphsqueak import InputError
-from graphsqueak.sources.mail.corpus import read_mail
-from graphsqueak.sources.mail.html_text import visible_text
-from graphsqueak.sources.mail.layouts import raw_mails
-from graphsqueak.sources.mail.mime import parse_mail
-from graphsqueak.sources.mail.text import MAX_RAW_BYTES, mail_text
+from graphsqueak.mail.corpus import read_mail
+from graphsqueak.mail.html_text import visible_text
+from graphsqueak.mail.layouts import raw_mails
+from graphsqueak.mail.limits import LIMITS
+from graphsqueak.mail.mime import parse_mail
+from graphsqueak.mail.text import mail_text
 
 SEED = 40_118_327
 SIZE = 2_000_000
@@ -124,18 +125,18 @@ def test_random_mixtures_of_hostile_patterns_are_read_in_time():
 
 def test_what_exceeds_a_limit_is_cut_and_the_rest_is_read():
     deep = mail_text(NESTED + b"\ntoo deep")
-    assert deep.cut
+    assert deep.is_cut
     assert "too deep" not in deep.text
     parts = mail_text(MIXED + b"--b\n\nword\n" * 1200)
-    assert parts.cut
+    assert parts.is_cut
     assert parts.text.split().count("word") == 999  # the 1,000th entity is the mail itself
     field = mail_text(b"Subject: " + b"a" * 9000 + b"\n\nbody")
-    assert field.cut
+    assert field.is_cut
     assert field.subject == "a" * 8192
     section = mail_text(b"X: y\n" * 60_000 + b"Subject: late\n\nbody")
-    assert section.cut
+    assert section.is_cut
     assert section.text.split() == ["body"]
-    assert not mail_text(b"Subject: short\n\nbody").cut
+    assert not mail_text(b"Subject: short\n\nbody").is_cut
 
 
 def test_a_numeric_reference_with_thousands_of_digits_is_text():
@@ -275,7 +276,7 @@ def test_links_inside_a_corpus_are_followed(tmp_path):
     for path in (corpus, tmp_path / "by_link", tmp_path / "by_link" / "full" / "index"):
         source = read_mail(path)
         assert [mail.subject for mail in source] == ["hello", "hello"]
-        assert source.n_unreadable == 1
+        assert source.counts["unreadable"] == 1
 
 
 @pytest.mark.parametrize("layout", ["folders", "maildir", "mbox"])
@@ -316,9 +317,9 @@ def test_a_named_pipe_in_a_folder_of_mails_does_not_block(tmp_path):
 def test_at_most_eight_mebibytes_of_a_mail_are_read(tmp_path, layout):
     with open(tmp_path / "big.eml", "wb") as file:
         file.write(b"From a\nSubject: big\n\n" + b"word " * 1000)
-        file.truncate(3 * MAX_RAW_BYTES)  # zeros that take no space on disk
+        file.truncate(3 * LIMITS.mail_bytes)  # zeros that take no space on disk
     (raw,) = raw_mails(tmp_path, layout)
-    assert len(raw.content) == MAX_RAW_BYTES + 1
+    assert len(raw.content) == LIMITS.mail_bytes + 1
     source = read_mail(tmp_path, layout=layout)
     assert [mail.subject for mail in source] == ["big"]
-    assert source.n_cut == 1
+    assert source.counts["cut"] == 1

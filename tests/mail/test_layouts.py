@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from graphsqueak import InputError, datasets
-from graphsqueak.sources.mail.corpus import read_mail
+from graphsqueak.mail.corpus import read_mail
 
 
 def write(root, files):
@@ -41,7 +41,7 @@ def test_trec(tmp_path):
     for path in ("trec07p", ".", "trec07p/full/index"):
         source = read_mail(tmp_path / path)
         assert [(m.id, m.label, m.text.split()) for m in source] == expected
-        assert source.n_unreadable == 1  # the third is not there
+        assert source.counts["unreadable"] == 1  # the third is not there
 
 
 def test_spamassassin_folders(tmp_path):
@@ -167,7 +167,7 @@ def test_mistakes_are_explained(tmp_path, files, layout, message):
         ("a.csv", "label,words\nspam,win\n", "one of them must be called text"),
         ("a.csv", "label,text\nperhaps,win\n", "line 2: label 'perhaps'"),
         ("sms", "ham\tx\nspam\ty\nham\tx\nham\tx\nham\tx\nwhat\tz\n", "line 6"),
-        ("notes", "nothing special", "no mbox, SMS collection or csv"),
+        ("notes", "nothing special", "does not look like an mbox file, SMS"),
     ],
 )
 def test_files_that_are_no_corpus_are_explained(tmp_path, name, content, message):

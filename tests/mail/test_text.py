@@ -7,8 +7,8 @@ from email.message import EmailMessage
 import numpy as np
 import pytest
 
-from graphsqueak.sources.mail.corpus import read_mail
-from graphsqueak.sources.mail.text import mail_text
+from graphsqueak.mail.corpus import read_mail
+from graphsqueak.mail.text import mail_text
 
 SEED = 93_117_206
 
@@ -29,7 +29,7 @@ def test_declared_charsets_are_obeyed(charset):
     body = base64.encodebytes(text.encode(charset))
     headers = f"Content-Type: text/plain; charset={charset}\nContent-Transfer-Encoding: base64"
     assert found(part(body, headers)) == ["hello", text]
-    assert not mail_text(part(body, headers)).guessed
+    assert not mail_text(part(body, headers)).is_guessed
 
 
 @pytest.mark.parametrize("charset", ["us-ascii", "utf-8", "x-unknown", "rot13", "hex", "", "a\0b"])
@@ -40,8 +40,8 @@ def test_wrong_charsets_are_guessed(charset, encoding):
 
 
 def test_guesses_are_reported():
-    assert mail_text(part("é".encode("latin-1"))).guessed
-    assert not mail_text(part("é".encode())).guessed
+    assert mail_text(part("é".encode("latin-1"))).is_guessed
+    assert not mail_text(part("é".encode())).is_guessed
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_enron_style_mail_without_a_blank_line():
 
 def test_huge_mails_are_cut():
     read = mail_text(part(b"word " * 3_000_000))
-    assert read.cut
+    assert read.is_cut
     assert len(read.text) < 2_000_000
 
 
@@ -155,11 +155,11 @@ def test_three_hundred_tricky_messages_are_read_and_counted(tmp_path):
     (folder / "missing").symlink_to(tmp_path / "nowhere")
     source = read_mail(tmp_path)
     mails = list(source)
-    assert source.n_mails == len(mails)
-    assert source.n_mails + source.n_unreadable == 301
-    assert 1 <= source.n_unreadable <= 3
-    assert source.n_guessed > 20
-    assert source.n_empty >= 3
+    assert source.counts["mails"] == len(mails)
+    assert source.counts["mails"] + source.counts["unreadable"] == 301
+    assert 1 <= source.counts["unreadable"] <= 3
+    assert source.counts["guessed"] > 20
+    assert source.counts["empty"] >= 3
     assert all(mail.label == 1 for mail in mails)
     text = {mail.id: mail.text.split() for mail in mails}
     assert text["spam/015"] == ["hello", "first", "second"]

@@ -6,7 +6,7 @@ import pytest
 from sklearn.metrics.pairwise import cosine_similarity
 
 from graphsqueak import InputError, SpamFilter
-from graphsqueak.sources.mail.words import learn_words, weigh_words
+from graphsqueak.mail.words import learn_words, weigh_words
 
 SHARED = [f"common{letter}" for letter in "abcdefghijklmno"]
 TOPICS = {kind: [f"{kind}{letter}" for letter in "abcdefghijkl"] for kind in ("spam", "ham")}
@@ -57,10 +57,10 @@ def test_a_new_mail_gets_the_mean_score_of_its_nearest(kinds_and_box, tmp_path):
     _, box = kinds_and_box
     spam = SpamFilter(n_neighbors=5)
     spam.update(box, {"m0": "ham", "m1": "spam"})
-    scores = spam._model.scores_[:, 1]  # before they are cut to 0 and 1
+    scores = spam.classifier_.scores_[:, 1]  # before they are cut to 0 and 1
     _, new = texts(6, 5_561)
     found = spam.update(write_table(tmp_path / "new.csv", new, 60), {"m0": "ham", "m1": "spam"})
-    assert spam._model.n_nodes_ == 60  # nothing was fitted
+    assert spam.classifier_.n_nodes_ == 60  # nothing was fitted
     assert found.is_new.all()
     points, learned = learn_words(pl.read_csv(box)["text"], sublinear=True, punctuation=True)
     cosine = cosine_similarity(weigh_words(new, learned), points)
@@ -110,7 +110,7 @@ def test_headers_tell_what_texts_do_not(tmp_path):
     spam.save(tmp_path / "spam.model")
     spam = SpamFilter.load(tmp_path / "spam.model")
     later = spam.update(write_mails(tmp_path / "new", 80, 12, headers=hosts), known)
-    assert spam._model.n_nodes_ == 90  # nothing was fitted
+    assert spam.classifier_.n_nodes_ == 90  # nothing was fitted
     assert (later.is_spam == truth[:80]).mean() > 0.84
     again = spam.update(tmp_path / "new", known | {"12-000.eml": "ham"})  # of all 170
     assert (again.is_spam == truth[:80])[1:].mean() > 0.84

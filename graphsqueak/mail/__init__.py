@@ -1,0 +1,24 @@
+"""Mail: corpora on disk, TF-IDF vectors of texts and headers, and a spam filter.
+
+An application on top of the public interface of the other packages: neighbor graphs from `sources`,
+labels from `ssl`.
+"""
+
+from graphsqueak._lazy import lazy_names
+
+__all__, __getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "Mail": "corpus",
+        "MailSource": "corpus",
+        "ScoredMails": "spam_filter",
+        "SecondView": "two_views",
+        "SpamFilter": "spam_filter",
+        "TwoViews": "two_views",
+        "find_layout": "layouts",
+        "has_mail_texts": "layouts",
+        "header_points": "words",
+        "read_mail": "corpus",
+        "text_points": "words",
+    },
+)

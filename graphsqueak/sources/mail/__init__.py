@@ -1,1 +1,0 @@
-"""From mails to points."""
