@@ -144,10 +144,7 @@ def learn_table(
         raise InputError(
             "resume needs a checkpoint to continue from; give ", Parameter("checkpoint")
         )
-    outputs = {"out": out, "checkpoint": checkpoint}
-    if out is not None and checkpoint is not None:
-        outputs["list of predictions"] = predictions_of(checkpoint)
-    check_outputs({name: file for name, file in outputs.items() if file is not None}, [path])
+    _check_paths(path, out, checkpoint)
     # A checkpoint is resumed only with the parameters it was written with.
     parameters = {
         "format": _FORMAT,
@@ -203,6 +200,14 @@ def learn_table(
         n_support=state.learner.n_support_,
         seconds=time.perf_counter() - started_at,
     )
+
+
+def _check_paths(path, out, checkpoint):
+    """Raise an error if outputs cannot be written, or are the table."""
+    outputs = {"out": out, "checkpoint": checkpoint}
+    if out is not None and checkpoint is not None:
+        outputs["list of predictions"] = predictions_of(checkpoint)
+    check_outputs({name: file for name, file in outputs.items() if file is not None}, [path])
 
 
 def predictions_of(checkpoint):
