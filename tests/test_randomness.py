@@ -168,13 +168,14 @@ def test_no_two_random_steps_of_a_run_share_a_seed(min_nodes, monkeypatch):
         original = getattr(owner, name)
 
         def recorded(*arguments, **named):
-            first = named["first_edge_index"] if step == "filter" else 0
+            # The filter itself, its edges, and the index of the first one.
+            first = arguments[2] if step == "filter" else 0
             drawn.append((int(named["seed"]), step, first))
             return original(*arguments, **named)
 
         monkeypatch.setattr(owner, name, recorded)
 
-    record(ArrivalFilter, "sample", "filter")
+    record(ArrivalFilter, "sample_edges", "filter")
     record(resparsify, "sample_edges", "sample")
     record(estimate, "precise_embedding", "sketch")
     record(estimate, "degree_sketch", "degree sketch")
