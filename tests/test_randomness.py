@@ -23,7 +23,6 @@ SEEDS = {name: int(key) for name, key in vars(randomness).items() if name.endswi
 USES = {
     "CYCLE_WORD": {"sources/projections/cliques.py"},
     "ITEM_WORD": {
-        "sparsifiers/resistance/degrees.py",
         "sparsifiers/stream/arrival_filter.py",
         "sparsifiers/stream/pivotal_sampling.py",
     },
@@ -169,13 +168,14 @@ def test_no_two_random_steps_of_a_run_share_a_seed(min_nodes, monkeypatch):
         original = getattr(owner, name)
 
         def recorded(*arguments, **named):
-            first = named["first_edge_index"] if step == "filter" else 0
+            # The filter itself, its edges, and the index of the first one.
+            first = arguments[2] if step == "filter" else 0
             drawn.append((int(named["seed"]), step, first))
             return original(*arguments, **named)
 
         monkeypatch.setattr(owner, name, recorded)
 
-    record(ArrivalFilter, "sample", "filter")
+    record(ArrivalFilter, "sample_edges", "filter")
     record(resparsify, "sample_edges", "sample")
     record(estimate, "precise_embedding", "sketch")
     record(estimate, "degree_sketch", "degree sketch")

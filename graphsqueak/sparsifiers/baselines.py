@@ -54,14 +54,13 @@ def kors_sparsifier(graph: EdgeList, n_edges: int, *, seed: int) -> EdgeList:
     edges is therefore only roughly `n_edges`, with c = n_edges / (n (1 + ln(m / n))).
     """
     scale = n_edges / (graph.n_nodes * (1 + math.log(max(graph.n_edges / graph.n_nodes, 1))))
-    no_forest = np.zeros(graph.n_edges, dtype=np.bool_)
-    edges = SampledEdges(graph.tail, graph.head, graph.weight, no_forest)
+    edges = SampledEdges.without_forest(graph.tail, graph.head, graph.weight)
     start = max(min(n_edges, graph.n_edges) // 2, 1)
     kept = edges.select(slice(0, start))
     number = 0
     while start < graph.n_edges:
         # The filter is rebuilt whenever the number of edges has doubled.
-        simple = _edge_list(graph, kept).simplified()
+        simple = kept.to_edge_list(graph.n_nodes).simplified()
         embedding = embed(
             simple, n_probes=StreamOptions().final_probes, seed=child_seed(seed, number) >> 1
         )
@@ -71,7 +70,7 @@ def kors_sparsifier(graph: EdgeList, n_edges: int, *, seed: int) -> EdgeList:
         kept = SampledEdges(*map(np.concatenate, zip(kept, sampled, strict=True)))
         start *= 2
         number += 1
-    return _edge_list(graph, kept).simplified()
+    return kept.to_edge_list(graph.n_nodes, graph.node_ids).simplified()
 
 
 def _sample_by_scores(graph, score, n_edges, seed):
@@ -84,11 +83,4 @@ def _sample_by_scores(graph, score, n_edges, seed):
     kept = weight > 0
     return EdgeList.from_validated(
         graph.tail[kept], graph.head[kept], weight[kept], graph.n_nodes, graph.node_ids
-    )
-
-
-def _edge_list(graph, edges):
-    """Return sampled edges as a graph on the nodes of another one."""
-    return EdgeList.from_validated(
-        edges.tail, edges.head, edges.weight, graph.n_nodes, graph.node_ids
     )

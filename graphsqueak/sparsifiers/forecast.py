@@ -155,7 +155,10 @@ class Forecast:
         n_in_memory, _ = StreamOptions().watermarks(n_edges, self.n_nodes)
         memory = stream_bytes(self.n_nodes, min(int(n_in_memory), self.n_edges))
         if method == "subgraph":
-            kappa = self._subgraph_kappa(n_edges)
+            kappa = 1.0
+            if n_edges < self.n_edges:
+                off_tree_per_node = max(n_edges - self.n_forest, 1) / self.n_nodes
+                kappa = max(6 * self.n_edges / (n_edges * off_tree_per_node**0.6), 1.0)
             epsilon = (kappa - 1) / (kappa + 1)
             memory = max(memory, in_memory_bytes(self.n_nodes, self.n_edges))
         else:
@@ -221,12 +224,6 @@ class Forecast:
         scale = find_scale(leverage, n_edges * self.n_edges_used / self.n_edges)
         variance = np.maximum(1 / scale - leverage, 0.0)
         return error_for_variance(float(np.average(variance, weights=weight)))
-
-    def _subgraph_kappa(self, n_edges):
-        if n_edges >= self.n_edges:
-            return 1.0
-        off_tree_per_node = max(n_edges - self.n_forest, 1) / self.n_nodes
-        return max(6 * self.n_edges / (n_edges * off_tree_per_node**0.6), 1.0)
 
 
 def _resistances(edges, degrees, *, is_sample):

@@ -340,7 +340,10 @@ def certify_and_search(
         error = certificate.epsilon_upper
         if search.record(sparsifier.n_edges, error):
             best = CertifiedRun(sparsifier, certificate, stream, n_runs=search.n_runs)
-        elif stream.is_exact_ and error > epsilon and not _can_draw_more(source, search):
+        elif stream.is_exact_ and error > epsilon:
+            # A source that samples its edges gives others for another number of edges.
+            if Budget(search.next_n_edges, None, None).sample_source(source) is not source:
+                continue
             raise InputError(
                 Parameter("epsilon", epsilon),
                 " cannot be met: all edges drawn of large cliques are kept, at "
@@ -362,11 +365,6 @@ def _certificate(source, sparsifier, stream, config, delta):
         random_state=config.random_state,
         progress=config.progress,
     )
-
-
-def _can_draw_more(source, search):
-    """Return whether a source that samples its edges gives others for the next number of edges."""
-    return Budget(search.next_n_edges, None, None).sample_source(source) is not source
 
 
 def _choose_subgraph(source, n_edges, config):

@@ -17,11 +17,14 @@ sqrt(kappa). Each of them solves with G, which must be in memory.
 """
 
 import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 from graphsqueak.errors import InputError
+from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.randomness import RandomState
 from graphsqueak.solvers.matrix import build_laplacian, build_laplacian_from_batches, multiply
 from graphsqueak.sources.graph_like import GraphLike, as_edge_list, as_stream
@@ -57,6 +60,9 @@ MAX_GRAPH_BYTES = 5 * 2**27
 # small enough for the inverse pencil: halved or doubled, those of 9.0 or 2.2 instead of 4.5
 # million edges.
 SOLVER_BYTES_PER_EDGE = 150
+
+# Fields of the certificate of a graph without edges.
+NO_ERROR = ExtremeRatios((1.0, 1.0), (1.0, 1.0)).fields() | {"delta": 0.0}
 
 
 def certify(
@@ -163,8 +169,8 @@ def certify(
             fields = _certify_dense(laplacian, sparsifier, ridge, rule, report)
         else:
             certifier = _LanczosCertifier(
-                laplacian,
-                sparsifier,
+                laplacian=laplacian,
+                sparsifier=sparsifier,
                 ridge=ridge,
                 delta=delta,
                 rule=rule,
@@ -185,7 +191,7 @@ def _certify_dense(laplacian, sparsifier, ridge, rule, report):
     ratios = dense_ratios(graph_laplacian, sparsifier.laplacian().toarray(), ridge)
     n_ratios = ratios.values.size
     if n_ratios == 0:
-        return ExtremeRatios((1.0, 1.0), (1.0, 1.0)).fields() | {"delta": 0.0}
+        return NO_ERROR
     smallest = ratios.values[0]
     largest = ratios.values[-1]
     extremes = ExtremeRatios(
@@ -205,32 +211,32 @@ def _certify_dense(laplacian, sparsifier, ridge, rule, report):
     return fields
 
 
+@dataclass
 class _LanczosCertifier:
     """Measurement by block Lanczos, of one sparsifier."""
 
-    def __init__(self, laplacian, sparsifier, *, ridge, delta, rule, rng, report):
-        self._laplacian = laplacian
-        self._sparsifier = sparsifier
-        self._ridge = ridge
-        self._delta = delta
-        self._rule = rule
-        self._rng = rng
-        self._report = report
-        self._history = []
+    laplacian: StreamedLaplacian
+    sparsifier: EdgeList
+    ridge: float
+    delta: float
+    rule: StoppingRule
+    rng: np.random.Generator
+    report: Callable
+    history: list = field(default_factory=list)
 
     def run(self):
         """Return the fields of the certificate."""
         multiply_by_graph, n_columns = self._prepare_product()
-        problem = component_problem(self._laplacian.component, self._sparsifier, self._ridge)
+        problem = component_problem(self.laplacian.component, self.sparsifier, self.ridge)
         if problem is not None:
             return problem
-        if self._sparsifier.n_edges == 0 and self._ridge == 0:
-            return ExtremeRatios((1.0, 1.0), (1.0, 1.0)).fields() | {"delta": 0.0}
-        forest_norm = ForestNorm(self._sparsifier, self._ridge)
+        if self.sparsifier.n_edges == 0 and self.ridge == 0:
+            return NO_ERROR
+        forest_norm = ForestNorm(self.sparsifier, self.ridge)
         if forest_norm.rounding >= 1:
             fields = ExtremeRatios((0.0, 1.0), (1.0, np.inf)).fields()
-            return fields | {"delta": self._delta, "unresolved": ROUNDING_DOMINATES}
-        return self._measure(self._sparsifier, forest_norm, n_columns, multiply_by_graph)
+            return fields | {"delta": self.delta, "unresolved": ROUNDING_DOMINATES}
+        return self._measure(self.sparsifier, forest_norm, n_columns, multiply_by_graph)
 
     def _measure(self, graph, forest_norm, n_columns, multiply_by_other, known_lowest=None):
         """Return fields of the certificate by Lanczos, solving with one graph of the pair.
@@ -252,16 +258,16 @@ class _LanczosCertifier:
         is_inverse = known_lowest is not None
         lanczos = BlockLanczos(
             graph,
-            ridge=self._ridge,
-            n_columns=widen_block(n_columns, graph.n_nodes, self._delta, forest_norm.rounding),
+            ridge=self.ridge,
+            n_columns=widen_block(n_columns, graph.n_nodes, self.delta, forest_norm.rounding),
             forest_norm=forest_norm,
-            random_state=self._rng,
+            random_state=self.rng,
         )
-        bounds = OuterBounds(lanczos, delta=self._delta)
+        bounds = OuterBounds(lanczos, delta=self.delta)
         is_done = False
         while not is_done:
             lanczos.step(multiply_by_other(lanczos.newest))
-            bounds.update(force=len(self._history) + 1 >= self._rule.max_steps)
+            bounds.update(force=len(self.history) + 1 >= self.rule.max_steps)
             if is_inverse:
                 extremes = ExtremeRatios(known_lowest, highest=(lanczos.ritz[1], bounds.high))
             else:
@@ -270,45 +276,45 @@ class _LanczosCertifier:
                     lowest=(1 / bounds.high, _inverse(lanczos.ritz[1])),
                     highest=(_inverse(lanczos.ritz[0]), _inverse(bounds.low)),
                 )
-            self._history.append(extremes.epsilon)
+            self.history.append(extremes.epsilon)
             # The errors limit the bound on the lower end only, which the inverse pencil ignores.
             is_limited = bounds.is_limited and not is_inverse
             is_done = (
-                self._rule.is_met(self._history, extremes)
+                self.rule.is_met(self.history, extremes)
                 or lanczos.is_exhausted
-                or (is_limited and self._rule.is_stagnant(self._history))
+                or (is_limited and self.rule.is_stagnant(self.history))
             )
             if not (is_done or is_inverse) and self._should_invert(extremes):
-                minimizing_pair = _find_farthest_nodes(lanczos.ritz_vector(1), self._sparsifier)
+                minimizing_pair = _find_farthest_nodes(lanczos.ritz_vector(1), self.sparsifier)
                 inverse_fields = self._measure_inverse_pencil(extremes.lowest)
                 return inverse_fields | {"minimizing_pair": minimizing_pair}
         fields = extremes.fields() | {
-            "delta": self._delta,
-            "steps": len(self._history),
-            "history": self._history,
-            "unresolved": self._rule.describe_unresolved(
-                self._history, extremes, is_limited=is_limited
+            "delta": self.delta,
+            "steps": len(self.history),
+            "history": self.history,
+            "unresolved": self.rule.describe_unresolved(
+                self.history, extremes, is_limited=is_limited
             ),
         }
         if is_inverse:
             return fields | {
-                "maximizing_pair": _find_largest_edge(lanczos.ritz_vector(1), self._sparsifier),
+                "maximizing_pair": _find_largest_edge(lanczos.ritz_vector(1), self.sparsifier),
                 "ratios": bounds.values,
                 "fractions": bounds.fractions,
             }
         return fields | {
-            "minimizing_pair": _find_farthest_nodes(lanczos.ritz_vector(1), self._sparsifier),
-            "maximizing_pair": _find_largest_edge(lanczos.ritz_vector(0), self._sparsifier),
+            "minimizing_pair": _find_farthest_nodes(lanczos.ritz_vector(1), self.sparsifier),
+            "maximizing_pair": _find_largest_edge(lanczos.ritz_vector(0), self.sparsifier),
             "ratios": 1 / bounds.values[::-1],
             "fractions": bounds.fractions[::-1],
         }
 
     def _measure_inverse_pencil(self, known_lowest):
-        graph = self._laplacian.to_edge_list(self._report_progress)
-        rows = build_laplacian(self._sparsifier, np.zeros(graph.n_nodes))
+        graph = self.laplacian.to_edge_list(self._report_progress)
+        rows = build_laplacian(self.sparsifier, np.zeros(graph.n_nodes))
         return self._measure(
             graph,
-            ForestNorm(graph, self._ridge),
+            ForestNorm(graph, self.ridge),
             n_columns=1,
             multiply_by_other=self._multiplication_by(rows),
             known_lowest=known_lowest,
@@ -320,8 +326,8 @@ class _LanczosCertifier:
         The first pass finds the components, and loads the edges if they fit in memory. Otherwise
         every product is a pass.
         """
-        laplacian = self._laplacian
-        n_nodes = self._sparsifier.n_nodes
+        laplacian = self.laplacian
+        n_nodes = self.sparsifier.n_nodes
         rows = None
         if laplacian.is_materialized:
             rows = build_laplacian_from_batches(
@@ -342,7 +348,7 @@ class _LanczosCertifier:
         def multiply_by_rows(block):
             product = np.empty_like(block)
             multiply(rows, block, product)
-            self._report_progress(self._laplacian.n_edges, 1.0)
+            self._report_progress(self.laplacian.n_edges, 1.0)
             return product
 
         return multiply_by_rows
@@ -350,28 +356,28 @@ class _LanczosCertifier:
     def _should_invert(self, extremes):
         """Return whether only the highest ratio is unknown, and the inverse pencil is faster."""
         # The edges of a source that samples them, such as a projection, are another graph.
-        if not self._laplacian.is_materialized:
+        if not self.laplacian.is_materialized:
             return False
-        if not self._rule.is_close(extremes.epsilon[0], 1 - extremes.lowest[0]):
+        if not self.rule.is_close(extremes.epsilon[0], 1 - extremes.lowest[0]):
             return False
         # Both runs together have to bound kappa within KAPPA_RTOL, and the second needs rtol of it.
-        if (1 + self._rule.rtol) * extremes.lowest[1] > (1 + KAPPA_RTOL) * extremes.lowest[0]:
+        if (1 + self.rule.rtol) * extremes.lowest[1] > (1 + KAPPA_RTOL) * extremes.lowest[0]:
             return False
         # The inverse pencil takes fewer steps by a factor of sqrt(kappa), but each solves with G
         # instead of H. Twice, because the second run starts from the beginning.
-        n_edges = self._laplacian.n_edges
-        is_faster = 2 * n_edges <= extremes.kappa[0] * self._sparsifier.n_edges
+        n_edges = self.laplacian.n_edges
+        is_faster = 2 * n_edges <= extremes.kappa[0] * self.sparsifier.n_edges
         return is_faster and SOLVER_BYTES_PER_EDGE * n_edges <= MAX_GRAPH_BYTES
 
     def _report_progress(self, n_edges, fraction_of_pass):
-        n_steps = len(self._history)
-        n_before = max(self._laplacian.n_passes, n_steps) * (self._laplacian.n_edges or 0)
+        n_steps = len(self.history)
+        n_before = max(self.laplacian.n_passes, n_steps) * (self.laplacian.n_edges or 0)
         note = ""
-        if self._history:
-            lower, upper = self._history[-1]
+        if self.history:
+            lower, upper = self.history[-1]
             note = f"error {lower:.3g} to {upper:.3g} after step {n_steps}"
-        fraction = self._rule.fraction_done(self._history, fraction_of_pass)
-        self._report(n_before + n_edges, fraction, note)
+        fraction = self.rule.fraction_done(self.history, fraction_of_pass)
+        self.report(n_before + n_edges, fraction, note)
 
 
 def _inverse(value):

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.sparsifiers.resistance.degrees import (
     degree_resistances,
     degree_sketch,
@@ -111,11 +110,11 @@ def estimate(
     embedding = None
     if degrees.size >= min_nodes:
         embedding = degree_sketch(edges, degrees, seed=seed, ridge=ridge, is_averaged=is_averaged)
-    is_from_degrees = embedding is not None
-    if embedding is None:
-        graph = EdgeList.from_validated(edges.tail, edges.head, edges.weight, degrees.size)
-        embedding = precise_embedding(graph, n_probes=n_probes, seed=seed, ridge=ridge)
-    return ResistanceEstimate(edges, degrees, embedding, is_from_degrees)
+    if embedding is not None:
+        return ResistanceEstimate(edges, degrees, embedding, is_from_degrees=True)
+    graph = edges.to_edge_list(degrees.size)
+    embedding = precise_embedding(graph, n_probes=n_probes, seed=seed, ridge=ridge)
+    return ResistanceEstimate(edges, degrees, embedding, is_from_degrees=False)
 
 
 def resistances_if_current(edges, degrees, points):

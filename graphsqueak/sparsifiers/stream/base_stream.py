@@ -15,7 +15,6 @@ from typing import ClassVar, Self
 import numpy as np
 
 from graphsqueak.errors import InputError
-from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.graph.id_arrays import first_ids
 from graphsqueak.nodes.numbering import Numbering
 from graphsqueak.nodes.union import merge_ids, pack_ids, unpack_ids
@@ -159,9 +158,7 @@ class BaseStream(ReprMixin):
         self._result_n_seen = state.n_seen
         if self.options.rescale_to_degrees and not self.is_exact_:
             warn_if_worse(self.epsilon_predicted_, self.cut_error_lower_)
-        return EdgeList.from_validated(
-            edges.tail, edges.head, edges.weight, self.n_nodes_, self._numbering.ids
-        )
+        return edges.to_edge_list(self.n_nodes_, self._numbering.ids)
 
     def _pack(self):
         """Return the record and the arrays of a checkpoint."""
@@ -253,8 +250,13 @@ class BaseStream(ReprMixin):
         favored = frozenset().union(*(stream.priority_nodes or () for stream in streams))
         changes["priority_nodes"] = favored or None
         merged = type(self)(**self._settings() | changes, options=self.options)
-        merged.random_state = self.random_state if random_state is None else random_state
-        merged._seed = _merged_seed([stream._seed for stream in streams], random_state)
+        if random_state is None:
+            # By default the seed depends on those of the parts only.
+            merged.random_state = self.random_state
+            merged._seed = child_seed(reduce(xor, (s._seed for s in streams)), Step.MERGE)
+        else:
+            merged.random_state = random_state
+            merged._seed = seed_from(random_state)
         merged._numbering = Numbering(ids)
         for number in sorted(set().union(*(stream._engines for stream in streams))):
             engines = [s._engines.get(number) or s._new_engine(number) for s in streams]
@@ -351,10 +353,3 @@ class BaseStream(ReprMixin):
 def seed_from(random_state: RandomState) -> int:
     """Return a seed for the counter-based random numbers."""
     return int(np.random.default_rng(random_state).integers(2**63))
-
-
-def _merged_seed(seeds, random_state):
-    """Return the seed of a merged stream; by default it depends on those of its parts only."""
-    if random_state is not None:
-        return seed_from(random_state)
-    return child_seed(reduce(xor, seeds), Step.MERGE)

@@ -1,9 +1,11 @@
 """Columns of the edges that a stream has sampled so far, with spare capacity at the end."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+
+from graphsqueak.graph.edge_list import EdgeList
 
 
 class SampledEdges(NamedTuple):
@@ -26,12 +28,15 @@ class SampledEdges(NamedTuple):
     @classmethod
     def empty(cls) -> "SampledEdges":
         """Return no edges."""
-        return cls(
-            tail=np.zeros(0, dtype=np.int32),
-            head=np.zeros(0, dtype=np.int32),
-            weight=np.zeros(0),
-            in_forest=np.zeros(0, dtype=np.bool_),
-        )
+        ends = np.zeros((2, 0), dtype=np.int32)
+        return cls.without_forest(ends[0], ends[1], np.zeros(0))
+
+    @classmethod
+    def without_forest(
+        cls, tail: np.ndarray, head: np.ndarray, weight: np.ndarray
+    ) -> "SampledEdges":
+        """Return edges none of which belongs to the spanning forest."""
+        return cls(tail, head, weight, in_forest=np.zeros(tail.size, dtype=np.bool_))
 
     @property
     def n_edges(self) -> int:
@@ -40,6 +45,10 @@ class SampledEdges(NamedTuple):
     def select(self, index: np.ndarray | slice) -> "SampledEdges":
         """Return the edges of an index array, a mask or a slice."""
         return SampledEdges(*(column[index] for column in self))
+
+    def to_edge_list(self, n_nodes: int, ids: Any = None) -> EdgeList:
+        """Return the edges as a graph."""
+        return EdgeList.from_validated(self.tail, self.head, self.weight, n_nodes, ids)
 
     def copy(self) -> "SampledEdges":
         """Return a copy with columns of its own."""

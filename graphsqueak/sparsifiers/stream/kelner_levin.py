@@ -34,7 +34,6 @@ from typing import Self
 import numpy as np
 
 from graphsqueak.errors import InputError
-from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.randomness import Step, child_seed
 from graphsqueak.sampling import Sample, expand, importance_weights, shrink
 from graphsqueak.solvers.eigenpairs import MAX_DENSE_NODES
@@ -109,7 +108,7 @@ class KelnerLevinEngine(PracticalEngine):
         state.grow(n_nodes)
         state.cuts.add(tail, head, weight, n_nodes)
         state.count_edges(tail, head, weight)
-        edges = SampledEdges(tail, head, weight, np.zeros(tail.size, dtype=np.bool_))
+        edges = SampledEdges.without_forest(tail, head, weight)
         start = 0
         while start < tail.size:
             n_sampled = state.buffer.n_edges
@@ -139,15 +138,14 @@ class KelnerLevinEngine(PracticalEngine):
     def _graph(self, sample):
         edges = self.state.buffer.edges().select(sample.index)
         weight = edges.weight * importance_weights(sample, n_copies=self.n_copies)
-        return EdgeList.from_validated(edges.tail, edges.head, weight, self.state.n_nodes)
+        return edges._replace(weight=weight).to_edge_list(self.state.n_nodes)
 
     def finalize(
         self, n_edges: int, *, epsilon: float | None = None, consume: bool = False
     ) -> Finalized:
         """Return H after one more resparsification; the number of copies decides, not `n_edges`."""
         graph = self._graph(self._resparsified(Step.FINAL))
-        in_forest = np.zeros(graph.n_edges, dtype=np.bool_)
-        edges = SampledEdges(graph.tail, graph.head, graph.weight, in_forest)
+        edges = SampledEdges.without_forest(graph.tail, graph.head, graph.weight)
         # Weights are random even if every edge is kept.
         return Finalized(edges, is_exact=False)
 

@@ -52,10 +52,8 @@ class PriorityNodes:
 
     def grow(self, n_nodes: int) -> None:
         """Add nodes without priority until there are `n_nodes`."""
-        if self.mask.size < n_nodes:
-            self.mask = append_growable(
-                self.mask, np.zeros(n_nodes - self.mask.size, dtype=np.bool_)
-            )
+        n_new = max(n_nodes - self.mask.size, 0)
+        self.mask = append_growable(self.mask, np.zeros(n_new, dtype=np.bool_))
 
     def look_up(self, numbering: Numbering, n_nodes: int, wanted: Collection) -> None:
         """Add the nodes that are new in `numbering`; those among the `wanted` ids have priority."""

@@ -145,8 +145,9 @@ def refilter(state, config, n_edges, *, is_new=False):
             leverage[state.priority.touches(some)] *= state.priority.oversampling
         scale = find_scale(leverage, max(n_free, 1.0))
         arrival_filter = arrival_filter._replace(scale=min(arrival_filter.scale, scale))
-    state.update_filter(arrival_filter, edges_per_node=edges_per_node)
-    state.refilter(config.options.chunk_size)
+    state.refilter(
+        arrival_filter, edges_per_node=edges_per_node, block_size=config.options.chunk_size
+    )
 
 
 def estimate_resistances(state, config, edges, *, n_probes, key):
@@ -219,4 +220,4 @@ def _refresh_filter(state, config):
     if config.budget.keep is not None and growth > 1:
         arrival_filter = arrival_filter._replace(scale=arrival_filter.scale * growth)
         edges_per_node *= growth
-    state.update_filter(arrival_filter, edges_per_node=edges_per_node)
+    state.set_filter(arrival_filter, edges_per_node=edges_per_node)

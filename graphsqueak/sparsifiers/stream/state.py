@@ -169,17 +169,17 @@ class StreamState:
         return self.buffer.edges()
 
     def set_filter(
-        self, arrival_filter: ArrivalFilter, *, edges_per_node: float, from_degrees: bool
+        self,
+        arrival_filter: ArrivalFilter,
+        *,
+        edges_per_node: float,
+        from_degrees: bool | None = None,
     ) -> None:
-        """Sample the following edges by this filter."""
+        """Sample the following edges by this filter, by default one of the same origin."""
         self.filter = arrival_filter
         self.filter_edges_per_node = edges_per_node
-        self.is_filter_from_degrees = from_degrees
-
-    def update_filter(self, arrival_filter: ArrivalFilter, *, edges_per_node: float) -> None:
-        """Replace the filter by one with other degrees or another scale."""
-        self.filter = arrival_filter
-        self.filter_edges_per_node = edges_per_node
+        if from_degrees is not None:
+            self.is_filter_from_degrees = from_degrees
 
     def drop_filter(self) -> None:
         """Keep every arriving edge; only the filter needs the degrees of the prefix."""
@@ -190,12 +190,13 @@ class StreamState:
         """Choose the factor for edges at priority nodes."""
         self.priority = replace(self.priority, oversampling=factor)
 
-    def refilter(self, block_size: int) -> None:
-        """Put the sample to the filter again, in blocks of edges."""
-        if self.filter is None:
-            return
+    def refilter(
+        self, arrival_filter: ArrivalFilter, *, edges_per_node: float, block_size: int
+    ) -> None:
+        """Put the sample to another filter, which also samples the following edges, in blocks."""
+        self.set_filter(arrival_filter, edges_per_node=edges_per_node)
         seed = self.resparsification_seed()
-        sample_block = partial(self.filter.sample_edges, seed=seed, priority=self.priority)
+        sample_block = partial(arrival_filter.sample_edges, seed=seed, priority=self.priority)
         self.buffer.replace_blocks(sample_block, block_size)
         self.n_resparsifications += 1
 

@@ -112,12 +112,10 @@ def sample_to_budget(edges, leverage, budget, n_nodes, *, bridge, method, seed):
             chosen = pivotal_sample(leverage, is_certain, scale, seed=seed_of_attempt)
         else:
             prob = _probabilities(leverage, is_certain, scale)
-            if method == "rounding":
-                chosen = dependent_rounding(
-                    edges.tail, edges.head, prob, n_nodes, seed=seed_of_attempt, n_bits=_N_BITS
-                )
-            else:
-                chosen = uniforms(seed_of_attempt, 0, prob.size) < prob
+            # Without digits, every edge is rounded by itself: independent sampling.
+            chosen = dependent_rounding(
+                edges.tail, edges.head, prob, n_nodes, seed=seed_of_attempt, n_bits=n_bits
+            )
         if is_certain is bridge:
             # The forest was sampled like all other edges: restore components that were lost.
             restored, weight = _edges_to_restore(chosen, edges, leverage, scale, n_nodes)
