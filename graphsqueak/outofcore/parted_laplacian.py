@@ -127,6 +127,7 @@ def _merge(results, seed):
     product = found[0][1]["product"]
     parent = found[0][1]["component"].copy()
     node = np.arange(parent.size, dtype=parent.dtype)
+    # In the order of the parts, so that rounding does not depend on which worker was first.
     for _, arrays in found[1:]:
         product = product + arrays["product"]
         union_edges(parent, node, arrays["component"])

@@ -102,6 +102,7 @@ class Pencil:
         """Return A X, in one pass over the edges."""
         is_first = self.laplacian.n_passes == 0
         product = self.laplacian.multiply(X, report)
+        # A sparsifier with other components has other singular vectors, and CG would not converge.
         if is_first and not self.ridge.all():
             problem = component_problem(self.laplacian.component, self.sparsifier)
             if problem is not None:

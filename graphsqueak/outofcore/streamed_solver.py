@@ -291,6 +291,7 @@ class StreamedSolver(ReprMixin):
                     yield self._make_iterate(cg, relative, convergence)
                 return
             if reason:
+                # The recursion only estimates the residual. Measure it; the next turn decides.
                 cg.restart(block - self._multiply(cg.x, report))
             else:
                 z = self._pencil.precondition(cg.residual) if now is None else now.release()
@@ -339,6 +340,7 @@ class StreamedSolver(ReprMixin):
         def report_pass(n_read, fraction):
             report(n_before * n_edges + n_read, np.nan, note)
 
+        # The workers live as long as the solve, and the Laplacian as long as the solver.
         if self._sharing.is_wanted:
             self._pencil.laplacian.backend = self._backend
         product = self._pencil.multiply(block, report_pass)
