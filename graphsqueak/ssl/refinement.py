@@ -157,7 +157,7 @@ class _Equations:
         self._signs = probe_signs(n_labels, self._rng)
         self._system = StableSystem(sparsifier.components(), labels, n_labels * eta)
         ridge = self._system.ridge
-        # A preconditioner does not have to be exact: from 1e-4 to 1e-3, no decision changes.
+        # A preconditioner does not have to be exact: 1e-4 and 2e-3 have the same accuracy.
         # A factorization of H pays off for ten solves: one or two per pass, and smooth functions.
         self._solver = LaplacianSolver(
             sparsifier, ridge=ridge, tol=LOO_TOL, n_solves=10, random_state=self._rng

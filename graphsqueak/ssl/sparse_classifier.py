@@ -36,7 +36,8 @@ from graphsqueak.ssl.streaming import MAX_CHANGE, StreamedEstimator
 __all__ = ["SparseHFSClassifier"]
 
 # Fraction of the nodes whose side of the mean score may be unstable when passes stop. Decisions of
-# a rare class are stable long before its ranking is. The sensitivity was not measured.
+# a rare class are stable long before its ranking is. Halved or doubled: same accuracy, area under
+# the curve and number of passes on four dense graphs with 30 and 100 labels.
 MAX_UNRANKED_FRACTION = 0.05
 # Largest number of labels that are left out one by one if each fit reads the edges again. The
 # sensitivity was not measured.
