@@ -83,7 +83,7 @@ def test_resistances_between_entities(folder, capsys):
         (["--max-group-size", "9", "--n-edges", "9"], "give --project"),
         (["--project", "--normalize", "sum", "--n-edges", "9"], "normalize"),
         (["--project", "--epsilon", "0.1", "--clique-degree", "2"], "cannot be met"),
-        (["--project", "--n-edges", "9", "--workers", "1"], "held by attribute"),
+        (["--project", "--n-edges", "9", "--workers", "1"], "grouped by attribute"),
         (
             ["--project", "--n-edges", "29", "--method", "subgraph", "--clique-degree", "4"],
             "never built",

@@ -292,7 +292,7 @@ def test_a_pipe_of_pairs_can_be_certified():
 
 
 def test_pairs_are_not_cut_into_parts():
-    with pytest.raises(InputError, match="held by attribute"):
+    with pytest.raises(InputError, match="grouped by attribute"):
         gs.sparsify(read("ann d1\nbob d1\n"), n_edges=10, tree="balanced")
 
 
