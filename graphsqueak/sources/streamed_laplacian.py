@@ -143,7 +143,7 @@ class StreamedLaplacian:
         """Yield tail, head and weight of batches of edges, on the nodes of the sparsifier."""
         n_edges = 0
         checksum = 0
-        for batch in self._source:
+        for batch in self._source.batches():
             tail, head = self._matching.ends(batch)
             if not self.is_in_memory:
                 checksum = (checksum + int(_checksum(tail, head, batch.weight))) % 2**64

@@ -73,7 +73,7 @@ def summarize(source: EdgeList | EdgeSource, *, progress: Progress = False) -> S
     weight_max = 0.0
     weight_total = 0.0
     with reporter(progress, "reading") as report:
-        for batch in source:
+        for batch in source.batches():
             n_nodes = batch.n_nodes
             if n_nodes > degree.size:
                 capacity = max(n_nodes, 2 * degree.size)

@@ -79,7 +79,7 @@ def estimate_cost(graph: GraphLike, config: SparsifyConfig) -> CostEstimate:
     streams = []
     sampled_fraction = 0.0
     for piece in (pieces[0], pieces[-1]):
-        streams.append(new_stream().partial_fit(next(iter(piece))))
+        streams.append(new_stream().partial_fit(next(piece.batches())))
         # NaN is unknown: it is assumed that all was read.
         sampled_fraction += float(np.nan_to_num(piece.fraction_read, nan=1.0))
     first, second = streams

@@ -220,7 +220,7 @@ def run_stream(
 
     try:
         with reporter(progress, "sparsifying") as report:
-            for batch in source:
+            for batch in source.batches():
                 # A signal waits until the stream is consistent again.
                 with hold_signals():
                     is_consistent = False

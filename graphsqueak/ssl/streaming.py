@@ -226,7 +226,7 @@ class StreamedEstimator(StableHFSEstimator):
         stream = self._new_stream(budget, labeled, fraction, must_forget=must_forget)
         source = budget.sample_source(source)
         with reporter(self.progress, "labeling") as report:
-            for batch in source:
+            for batch in source.batches():
                 # Refuse an array of labels that does not match before all edges are read.
                 if not given.is_by_id:
                     given.find(batch.node_ids, stream.n_nodes_, batch.n_nodes)

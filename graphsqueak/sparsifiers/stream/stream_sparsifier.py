@@ -192,7 +192,8 @@ class StreamSparsifier(BaseStream):
         """
         self._check_not_consumed()
         self._result = None
-        for part in self._budget.sample_source(as_stream(batch)):
+        source = self._budget.sample_source(as_stream(batch))
+        for part in source.batches():
             tail, head, n_nodes = self._numbering.apply(part)
             self._ingest_pane(0, tail, head, part.weight, n_nodes)
         return self

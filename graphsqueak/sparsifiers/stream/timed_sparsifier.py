@@ -173,7 +173,8 @@ class TimedSparsifier(BaseStream):
         self
         """
         self._check_not_consumed()
-        for part in self._budget.sample_source(as_stream(batch)):
+        source = self._budget.sample_source(as_stream(batch))
+        for part in source.batches():
             if not isinstance(part, TimedEdges):
                 if part.n_edges:
                     raise InputError(

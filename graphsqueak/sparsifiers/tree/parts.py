@@ -163,7 +163,7 @@ def _read(piece, seed, settings, options, prior):
     else:
         stream = StreamSparsifier(**settings, options=options, random_state=seed)
     try:
-        for batch in piece.graph:
+        for batch in piece.graph.batches():
             stream.partial_fit(batch)
     except BufferOverflow:
         return _read(piece, seed, settings, options, prior=b"")

@@ -87,7 +87,7 @@ class Neighborhood:
 
     Parameters
     ----------
-    graph : EdgeList, EdgeSource, scipy adjacency matrix or networkx graph
+    graph : GraphLike
     n_rows : int
         Number of rows of the table, one per node.
     ids : array of shape (n_rows,), optional
@@ -136,7 +136,7 @@ class Neighborhood:
             return ids, False
         first = self.source
         if not self.is_in_memory:
-            first = next(iter(self.source), EdgeList.from_validated([], [], [], 0))
+            first = next(self.source.batches(), EdgeList.from_validated([], [], [], 0))
         if first.has_explicit_order:
             n_nodes = first.n_nodes if first.node_ids is None else len(first.node_ids)
             # More nodes may follow in a stream without ids.
