@@ -38,7 +38,7 @@ class AnalyzedGraph:
 
     Parameters
     ----------
-    graph : EdgeList, scipy sparse adjacency, networkx graph or EdgeSource
+    graph : GraphLike
         An EdgeSource is streamed; its `to_edge_list()` is in memory.
     n_edges : int, optional
         Size of the sparsifier of a streamed graph. Default: predicted for epsilon = 0.5.

@@ -159,8 +159,8 @@ def rank(
 
     Parameters
     ----------
-    graph : EdgeList, scipy sparse adjacency, networkx graph or EdgeSource
-        A file (`read_edges`) is streamed in several passes.
+    graph : GraphLike
+        A file is streamed in several passes.
     by : {"pagerank", "closeness", "spanning"}
     damping : float
         PageRank only: probability that the walk does not restart.

@@ -106,8 +106,8 @@ def spectral_clusters(
 
     Parameters
     ----------
-    graph : EdgeList, scipy sparse adjacency, networkx graph or EdgeSource
-        A file (`read_edges`) is streamed in several passes.
+    graph : GraphLike
+        A file is streamed in several passes.
     k : int, optional
         Number of clusters. Default: from 2 to `max_clusters`, where the gap between eigenvalues is
         largest.

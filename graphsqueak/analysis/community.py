@@ -118,8 +118,8 @@ def communities(
 
     Parameters
     ----------
-    graph : EdgeList, scipy sparse adjacency, networkx graph or EdgeSource
-        For a file (`read_edges`), or if `n_edges` or `sparsifier` is given, communities are found
+    graph : GraphLike
+        For a file, or if `n_edges` or `sparsifier` is given, communities are found
         on the sparsifier, and their modularity is measured on the graph.
     method : {"auto", "leiden", "louvain"}
         "auto" is Leiden if igraph is installed, else Louvain.

@@ -112,8 +112,8 @@ def cut(
 
     Parameters
     ----------
-    graph : EdgeList, scipy sparse adjacency, networkx graph or EdgeSource
-        A file (`read_edges`) is streamed in several passes.
+    graph : GraphLike
+        A file is streamed in several passes.
     balance : float
         Minimum fraction of the total degree on the smaller side, below 0.5.
     n_edges : int, optional

@@ -38,7 +38,7 @@ def draw(
 
     Parameters
     ----------
-    graph : EdgeList, scipy sparse adjacency, networkx graph or EdgeSource
+    graph : GraphLike
         At most 5,000 nodes.
     color : array of shape (n_nodes,), optional
         Labels or scores of the nodes: results of `spectral_clusters`, `communities`, `cut` and

@@ -82,8 +82,8 @@ def spectral_embedding(
 
     Parameters
     ----------
-    graph : EdgeList, scipy sparse adjacency, networkx graph or EdgeSource
-        A file (`read_edges`) is streamed in several passes. Each component has its own coordinates,
+    graph : GraphLike
+        A file is streamed in several passes. Each component has its own coordinates,
         which are zero on the other components.
     k : int
         Number of coordinates.

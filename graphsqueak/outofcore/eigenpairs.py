@@ -74,7 +74,7 @@ def smallest_eigenpairs(
 
     Parameters
     ----------
-    graph : EdgeList, scipy sparse adjacency, networkx graph or EdgeSource
+    graph : GraphLike
         Undirected graph, connected or not.
     k : int
         Number of eigenpairs. At most n_nodes minus the number of components are returned.

@@ -37,7 +37,7 @@ def cross_validate(
 
     Parameters
     ----------
-    graph : EdgeList, EdgeSource, scipy adjacency matrix or networkx graph
+    graph : GraphLike
         Each fold is fitted to the whole graph.
     y : array of shape (n_nodes,), or mapping from node ids to labels
         -1 marks a node without a class, and NaN one without a value. A pandas Series, or a table

@@ -124,7 +124,7 @@ class Smoothed(BaseEstimator):
 
         Parameters
         ----------
-        graph : EdgeList, EdgeSource, scipy adjacency matrix or networkx graph
+        graph : GraphLike
         y : array of shape (n_nodes,), or mapping from node ids to labels or values
             -1 marks a node without a class and NaN one without a value. A pandas Series, or a
             table with the columns node and label, is a mapping. Arrays are matched by position if
