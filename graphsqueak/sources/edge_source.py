@@ -42,7 +42,7 @@ class EdgeSource:
     """Stream of edges that can be iterated more than once; subclasses write `_batches`.
 
     Subclass it to pass edges of your own to anything that reads a stream: `sparsify`, `certify`,
-    `summarize`, `SparseHFSClassifier`. Each iteration is one pass, and yields the same batches with
+    `info`, `SparseHFSClassifier`. Each iteration is one pass, and yields the same batches with
     the same numbering. The counters are those of the current pass: only one pass may be active.
 
     Attributes
