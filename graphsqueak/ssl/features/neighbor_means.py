@@ -6,6 +6,8 @@ where P averages over neighbors (`neighborhood`) and X^2 is the elementwise squa
 these columns needs no homophily: it also learns that nodes of a class differ from their neighbors.
 """
 
+from __future__ import annotations
+
 from typing import Self
 
 import numpy as np

@@ -17,6 +17,8 @@ References
         personalized PageRank. ICLR 2019.
 """
 
+from __future__ import annotations
+
 from contextlib import contextmanager
 from typing import Any
 
