@@ -6,6 +6,8 @@ itself if it is in memory. Otherwise each of them takes passes over the edges, a
 the preconditioner of the solver and of the eigenvectors (`graphsqueak.outofcore`).
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from functools import cached_property
 

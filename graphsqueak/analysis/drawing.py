@@ -4,6 +4,8 @@ Heavy edges are wider and darker, on the same scale in both panels. Categories (
 booleans) get a legend, scores (floats) a color bar.
 """
 
+from __future__ import annotations
+
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -33,7 +35,7 @@ def draw(
     other: GraphLike | None = None,
     positions: ArrayLike | None = None,
     random_state: RandomState = None,
-) -> "Figure":
+) -> Figure:
     """Draw a graph, and optionally a second one with the same nodes, with matplotlib.
 
     Parameters

@@ -20,6 +20,8 @@ References
         Graph Drawing 2006.
 """
 
+from __future__ import annotations
+
 import numpy as np
 import scipy.sparse.csgraph
 
