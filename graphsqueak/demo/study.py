@@ -6,6 +6,8 @@ as have a twentieth of the edges between them. The last row may choose its graph
 neighbors.
 """
 
+from __future__ import annotations
+
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace

@@ -13,6 +13,8 @@ object, and their attributes. A sparsifier of a converted graph keeps both. Edge
 than the weight are dropped, because a sparsifier has edge weights of its own.
 """
 
+from __future__ import annotations
+
 import copy
 from collections.abc import Iterable, Iterator
 from functools import cached_property
@@ -160,7 +162,7 @@ class EdgeList(ArrowExport):
         *,
         n_self_loops: int = 0,
         n_zero_weights: int = 0,
-    ) -> "EdgeList":
+    ) -> EdgeList:
         """Wrap arrays that are known to be valid, without checks and without a copy.
 
         Parameters
@@ -209,7 +211,7 @@ class EdgeList(ArrowExport):
             edges.__dict__.pop("ids", None)
         return edges
 
-    def with_certificate(self, certificate: Any) -> "EdgeList":
+    def with_certificate(self, certificate: Any) -> EdgeList:
         """Return the same edges with a `Certificate` of their approximation error."""
         return self._replace(certificate=certificate)
 
@@ -238,7 +240,7 @@ class EdgeList(ArrowExport):
         return edges._replace(node_ids=ids).in_id_order()
 
     @classmethod
-    def from_scipy(cls, adjacency: Any, *, ids: Any = None) -> "EdgeList":
+    def from_scipy(cls, adjacency: Any, *, ids: Any = None) -> EdgeList:
         """Build from a symmetric adjacency matrix, sparse or dense.
 
         >>> EdgeList.from_scipy(scipy.sparse.coo_array([[0, 2.0], [2.0, 0]])).weight
@@ -261,7 +263,7 @@ class EdgeList(ArrowExport):
         )
 
     @classmethod
-    def from_networkx(cls, graph: "networkx.Graph", *, weight: str = "weight") -> Self:
+    def from_networkx(cls, graph: networkx.Graph, *, weight: str = "weight") -> Self:
         """Build from an undirected networkx graph; its node attributes are kept.
 
         >>> import networkx as nx
@@ -284,7 +286,7 @@ class EdgeList(ArrowExport):
         return cls._from_appearance_order(tail, head, _as_weights(weights, weight), ids)
 
     @classmethod
-    def from_igraph(cls, graph: "igraph.Graph", *, weight: str = "weight") -> Self:
+    def from_igraph(cls, graph: igraph.Graph, *, weight: str = "weight") -> Self:
         """Build from an undirected igraph graph; its vertex attributes are kept.
 
         The vertex attribute `name` gives the ids. Without it, nodes are numbers.
@@ -373,7 +375,7 @@ class EdgeList(ArrowExport):
         half = scipy.sparse.coo_array((self.weight, (self.tail, self.head)), shape=shape).tocsr()
         return (half + half.T).tocsr()
 
-    def to_networkx(self) -> "networkx.Graph":
+    def to_networkx(self) -> networkx.Graph:
         """Return a `networkx.Graph` over the user's ids, parallel edges summed into `weight`.
 
         >>> import networkx as nx
@@ -394,7 +396,7 @@ class EdgeList(ArrowExport):
         graph.add_weighted_edges_from((names[u], names[v], weight) for u, v, weight in rows)
         return graph
 
-    def to_igraph(self) -> "igraph.Graph":
+    def to_igraph(self) -> igraph.Graph:
         """Return an `igraph.Graph`, parallel edges summed into `weight`.
 
         Vertices have the attribute `name`, unless nodes are plain numbers.
@@ -466,7 +468,7 @@ class EdgeList(ArrowExport):
         number = np.cumsum(first_node == nodes, dtype=nodes.dtype) - 1
         return number[first_node]
 
-    def simplified(self) -> "EdgeList":
+    def simplified(self) -> EdgeList:
         """Return the graph with parallel edges summed, tail < head, sorted by (tail, head).
 
         >>> twice = EdgeList(tail=[0, 1], head=[1, 0], weight=[1.0, 2.0])
@@ -484,7 +486,7 @@ class EdgeList(ArrowExport):
             upper.row, upper.col, upper.data, self.n_nodes, self.node_ids
         )
 
-    def part(self, start: int, stop: int | None = None) -> "EdgeList":
+    def part(self, start: int, stop: int | None = None) -> EdgeList:
         """Return edges start, ..., stop - 1 on the same nodes, as views."""
         return EdgeList.from_validated(
             self.tail[start:stop],
@@ -494,7 +496,7 @@ class EdgeList(ArrowExport):
             self.node_ids,
         )
 
-    def batches(self) -> Iterator["EdgeList"]:
+    def batches(self) -> Iterator[EdgeList]:
         """Yield the graph itself, as the only batch of a stream."""
         yield self
 
@@ -515,7 +517,7 @@ class EdgeList(ArrowExport):
         return zip(*columns, strict=True)
 
     @property
-    def edges(self) -> "polars.DataFrame":
+    def edges(self) -> polars.DataFrame:
         """The edges as a data frame with the columns source, target and weight.
 
         >>> EdgeList.from_pairs([("ann", "bob"), ("bob", "cy", 2.5)]).edges.rows()
@@ -564,7 +566,7 @@ class EdgeList(ArrowExport):
         # Equal graphs have equally many nodes; their edges may be in any order.
         return hash(self.n_nodes)
 
-    def __getitem__(self, ids: Any) -> "EdgeList":
+    def __getitem__(self, ids: Any) -> EdgeList:
         """Return the subgraph of some nodes, given by their ids: the edges between them.
 
         >>> path = EdgeList.from_pairs([("ann", "bob"), ("bob", "cy"), ("cy", "dan")])
@@ -581,7 +583,7 @@ class EdgeList(ArrowExport):
                 "a graph is indexed by a list of node ids; for rows of edges use H.edges["
                 f"{_slice_text(ids)}], where H is the graph"
             )
-        if np.ndim(ids) == 0:
+        if isinstance(ids, str) or not isinstance(ids, Iterable):
             raise InputError(
                 f"a graph is indexed by a list of node ids: use H[[{ids!r}]], where H is the "
                 "graph; for one edge use H.edges.row(i)"

@@ -28,6 +28,8 @@ References
 [HL06] Hetmaniuk, Lehoucq. Basis selection in LOBPCG. J. Computational Physics 218(1), 2006.
 """
 
+from __future__ import annotations
+
 import warnings
 from collections.abc import Callable
 

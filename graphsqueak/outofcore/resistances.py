@@ -30,6 +30,8 @@ References
        40(6), 2011.
 """
 
+from __future__ import annotations
+
 import warnings
 from collections.abc import Callable, Iterator
 

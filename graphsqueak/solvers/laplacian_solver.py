@@ -4,6 +4,8 @@ Every backend is a preconditioner of the same conjugate gradients; `backend_choi
 which "auto" chooses one.
 """
 
+from __future__ import annotations
+
 import copy
 import warnings
 from typing import Any, ClassVar, Self

@@ -5,6 +5,8 @@ edges, a table, a networkx or igraph graph, a scipy matrix or an edge source. Gr
 libraries that need a conversion by the user raise an error that shows it.
 """
 
+from __future__ import annotations
+
 import os
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, Union
 

@@ -11,6 +11,8 @@ The number of nodes is estimated from the nodes that both samples have in common
 Petersen). The estimate is too small if many nodes have few edges.
 """
 
+from __future__ import annotations
+
 import math
 import time
 from functools import partial

@@ -11,6 +11,8 @@ edges. At its end the edges are scored, and the predicted error gives the number
 graph needs.
 """
 
+from __future__ import annotations
+
 import os
 import time
 import warnings

@@ -17,6 +17,8 @@ Each line is one edge. An edge that occurs twice, or in both directions, counts 
 edges add up, unless duplicates="once". Self-loops and edges of weight zero are dropped and counted.
 """
 
+from __future__ import annotations
+
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace

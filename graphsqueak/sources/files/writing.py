@@ -12,6 +12,8 @@ The file appears whole or not at all: it is written next to its path and renamed
 Matrix Market and METIS are written by `matrix_market.py` and `metis.py`, which also read them.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 from contextlib import contextmanager
 from pathlib import Path

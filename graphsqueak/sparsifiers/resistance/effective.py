@@ -9,6 +9,8 @@ of all edges sum to n_nodes - n_components (Foster's theorem).
 Exact values come from `exact` and `selected`, estimates from `sketch`.
 """
 
+from __future__ import annotations
+
 import numpy as np
 import scipy.optimize
 from numpy.typing import ArrayLike

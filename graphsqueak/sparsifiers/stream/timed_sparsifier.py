@@ -21,6 +21,8 @@ next pane begins.
 Results depend on the edges and their order, not on how they were cut into batches.
 """
 
+from __future__ import annotations
+
 import math
 import os
 from collections.abc import Collection
@@ -327,7 +329,7 @@ class TimedSparsifier(BaseStream):
             seed=child_seed(self._seed, Step.MERGE),
         )
 
-    def merge(self, *others: "TimedSparsifier", random_state: RandomState = None) -> Self:
+    def merge(self, *others: TimedSparsifier, random_state: RandomState = None) -> Self:
         """Return a stream that has seen the edges of all, pane by pane.
 
         Parameters

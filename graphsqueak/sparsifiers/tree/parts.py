@@ -30,6 +30,8 @@ References
       PhD thesis, 2017.
 """
 
+from __future__ import annotations
+
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -178,7 +180,7 @@ def grow_tree(
     shape: str | int | Tree = "guided",
     seed: int,
     backend: Callable = run_here,
-    store: "LeafStore | None" = None,
+    store: LeafStore | None = None,
     progress: Progress = False,
 ) -> TreeResult:
     """Run the merge tree over the parts of a graph.
