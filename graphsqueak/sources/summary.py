@@ -71,7 +71,8 @@ class Summary:
     def __repr__(self) -> str:
         rows = self.rows()
         width = max(len(name) for name, _ in rows)
-        return "\n".join(f"{name:<{width}}  {value}" for name, value in rows)
+        lines = [f"  {name:<{width}}  {value}" for name, value in rows]
+        return "\n".join(["Summary", *lines])
 
     def _repr_html_(self):
         return html_table(self.rows(), words=True)
@@ -101,15 +102,16 @@ def info(graph: GraphLike, *, progress: Progress = False) -> Summary:
     >>> summary.components, summary.degree_max, summary.isolated_nodes
     (2, 3, 1)
     >>> summary
-    nodes           5
-    edges           3
-    components      2
-    isolated nodes  1
-    edges per node  0 to 3, median 1
-    weights         all 1
-    total weight    3
-    node ids        integer
-    seconds         ...
+    Summary
+      nodes           5
+      edges           3
+      components      2
+      isolated nodes  1
+      edges per node  0 to 3, median 1
+      weights         all 1
+      total weight    3
+      node ids        integer
+      seconds         ...
     """
     source = as_stream(graph)
     started = time.perf_counter()
