@@ -84,7 +84,7 @@ def write_tables(folder, n_nodes, n_pairs):
 
 def of_edges(folder, name="edges"):
     warm_up()
-    n_nodes = sources.summarize(read_edges(folder / f"{name}.parquet")).nodes
+    n_nodes = sources.info(read_edges(folder / f"{name}.parquet")).nodes
     began = time.process_time()
     source = read_edges(folder / f"{name}.parquet")
     sparsify(source, n_edges=PER_NODE * n_nodes, random_state=SEED)

@@ -24,7 +24,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import zstandard
 
-from graphsqueak.sources import read_edges, summarize
+from graphsqueak.sources import info, read_edges
 
 SEED = 718_281
 
@@ -177,8 +177,8 @@ def peak_memory(path):
 
 
 def measure_memory(path):
-    """Peak memory of this process: summarize reads all batches too, with O(n) memory of its own."""
-    return summarize(read_edges(path)).peak_rss_bytes
+    """Peak memory of this process: info reads all batches too, with O(n) memory of its own."""
+    return info(read_edges(path)).peak_rss_bytes
 
 
 def table(rows):

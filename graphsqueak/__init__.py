@@ -1,6 +1,14 @@
 """Graphs too large to keep: read, measure, sparsify and learn on them.
 
-The names below are the public interface; each is imported when first used.
+The names below are the public interface; each is imported when first used. Two names in their
+signatures stand for several types:
+
+`GraphLike`
+    A graph: an `EdgeList`, the path of a file of edges, a pandas, polars, Arrow or DuckDB table of
+    edges, a networkx or igraph graph, a scipy adjacency matrix, or an `EdgeSource`.
+`Labels`
+    A value per node: an array, a mapping from node ids, a pandas Series, a table with the columns
+    node and label, or the path of such a table.
 """
 
 from graphsqueak._lazy import lazy_names
@@ -46,6 +54,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         "cross_validate": "ssl",
         "datasets": "",
         "effective_resistance": "outofcore",
+        "info": "sources",
         "integrations": "",
         "kernel": "",
         "mail": "",

@@ -13,6 +13,7 @@ from graphsqueak.outofcore import effective_resistance as effective_resistance
 from graphsqueak.outofcore import smallest_eigenpairs as smallest_eigenpairs
 from graphsqueak.solvers import LaplacianSolver as LaplacianSolver
 from graphsqueak.sources import EdgeSource as EdgeSource
+from graphsqueak.sources import info as info
 from graphsqueak.sources import neighbor_edges as neighbor_edges
 from graphsqueak.sources import read_edges as read_edges
 from graphsqueak.sources import read_projection as read_projection
@@ -91,6 +92,7 @@ __all__ = [
     "cross_validate",
     "datasets",
     "effective_resistance",
+    "info",
     "integrations",
     "kernel",
     "mail",

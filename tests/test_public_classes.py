@@ -142,7 +142,7 @@ def results(folder):
     yield plan
     yield sparsifiers.run_sparsify(graph(), plan)
     yield sparsifiers.estimate_cost(graph(), sparsifiers.SparsifyConfig(n_edges=100))
-    yield sources.summarize(graph())
+    yield sources.info(graph())
     yield online.run_prequential(online.KONS(), points(30), points(30)[:, 0])
 
 

@@ -6,6 +6,8 @@ itself if it is in memory. Otherwise each of them takes passes over the edges, a
 the preconditioner of the solver and of the eigenvectors (`graphsqueak.outofcore`).
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from functools import cached_property
 
@@ -38,7 +40,7 @@ class AnalyzedGraph:
 
     Parameters
     ----------
-    graph : EdgeList, scipy sparse adjacency, networkx graph or EdgeSource
+    graph : GraphLike
         An EdgeSource is streamed; its `to_edge_list()` is in memory.
     n_edges : int, optional
         Size of the sparsifier of a streamed graph. Default: predicted for epsilon = 0.5.

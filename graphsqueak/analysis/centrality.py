@@ -28,6 +28,8 @@ probability proportional to its degree.
 contain it.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -64,6 +66,9 @@ SCORE_NAMES = {
 @dataclass(frozen=True)
 class Ranking(TableResult):
     """Scores of `rank`. `numpy.asarray` returns `scores`.
+
+    As a data frame (`to_pandas`, `to_polars`) it has the columns node and score, or source, target
+    and score if edges are ranked, and the bounds if there are any.
 
     Attributes
     ----------
@@ -117,6 +122,15 @@ class Ranking(TableResult):
         cells = [[f"{x:.4g}" for x in column[first]] for column in columns]
         return list(zip(self._names(first), *cells, strict=True))
 
+    def _columns(self):
+        if self.edges is None:
+            columns = {"node": self.ids, "score": self.scores}
+        else:
+            source, target = self.ids[self.edges].T
+            columns = {"source": source, "target": target, "score": self.scores}
+        bounds = bound_columns(self.lower, self.upper)
+        return columns | dict(zip(("lower", "upper"), bounds, strict=False))
+
     def _order(self):
         return np.argsort(-self.scores, kind="stable")
 
@@ -158,8 +172,8 @@ def rank(
 
     Parameters
     ----------
-    graph : EdgeList, scipy sparse adjacency, networkx graph or EdgeSource
-        A file (`read_edges`) is streamed in several passes.
+    graph : GraphLike
+        A file is streamed in several passes.
     by : {"pagerank", "closeness", "spanning"}
     damping : float
         PageRank only: probability that the walk does not restart.

@@ -13,6 +13,8 @@ References
 [NJW02] Ng, Jordan, Weiss. On spectral clustering: analysis and an algorithm. NIPS 2001.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -36,6 +38,8 @@ MAX_KMEANS_POINTS = 50_000
 @dataclass(frozen=True)
 class Clusters(TableResult):
     """Result of `spectral_clusters`. `numpy.asarray` returns `labels`.
+
+    As a data frame (`to_pandas`, `to_polars`) it has the columns node and cluster.
 
     Attributes
     ----------
@@ -79,6 +83,9 @@ class Clusters(TableResult):
         columns = zip(sizes, self.conductance, *bounds, strict=True)
         return [(i, f"{n:,}", *(f"{x:.3g}" for x in row)) for i, (n, *row) in enumerate(columns)]
 
+    def _columns(self):
+        return {"node": self.ids, "cluster": self.labels}
+
     def _header(self):
         return ("cluster", "nodes", "conductance", *bound_names(self.lower))
 
@@ -90,7 +97,7 @@ class Clusters(TableResult):
 
 def spectral_clusters(
     graph: GraphLike,
-    k: int | None = None,
+    n_clusters: int | None = None,
     *,
     max_clusters: int = 10,
     n_edges: int | None = None,
@@ -106,13 +113,13 @@ def spectral_clusters(
 
     Parameters
     ----------
-    graph : EdgeList, scipy sparse adjacency, networkx graph or EdgeSource
-        A file (`read_edges`) is streamed in several passes.
-    k : int, optional
+    graph : GraphLike
+        A file is streamed in several passes.
+    n_clusters : int, optional
         Number of clusters. Default: from 2 to `max_clusters`, where the gap between eigenvalues is
         largest.
     max_clusters : int
-        Largest number of clusters to choose from if `k` is not given.
+        Largest number of clusters to choose from if `n_clusters` is not given.
     n_edges : int, optional
         Size of the sparsifier of a streamed graph. Default: predicted for epsilon = 0.5.
     sparsifier : EdgeList or any graph, optional
@@ -125,8 +132,8 @@ def spectral_clusters(
     Returns
     -------
     Clusters
-        Only the (at most k) largest components are clustered, if they have at least 1/20 of the
-        nodes of the largest one. All other nodes have the label -1.
+        Only the (at most n_clusters) largest components are clustered, if they have at least 1/20
+        of the nodes of the largest one. All other nodes have the label -1.
 
     Examples
     --------
@@ -136,10 +143,10 @@ def spectral_clusters(
     >>> clusters.n_clusters, [len(set(clusters.labels[b::3].tolist())) for b in range(3)]
     (3, [1, 1, 1])
     """
-    if k is None:
+    if n_clusters is None:
         limit = check_count("max_clusters", max_clusters, least=2)
     else:
-        limit = check_count("k", k, least=2)
+        limit = check_count("n_clusters", n_clusters, least=2)
     check_real("tol", tol, above=0.0, below=1.0)
     analyzed = AnalyzedGraph(graph, n_edges, sparsifier, random_state, progress)
     is_inside = analyzed.large_components(limit)
@@ -156,19 +163,19 @@ def spectral_clusters(
     values, vectors = analyzed.eigenpairs(n_pairs, normalized=True, tol=tol, nodes=is_inside)
     # Every component has an eigenvalue 0.
     values = np.concatenate([np.zeros(n_components), values])
-    if k is None:
+    if n_clusters is None:
         # Components are not joined, so that there are at least as many clusters.
         min_clusters = max(2, n_components)
         gaps = np.diff(values[min_clusters - 1 :])[: max(limit - min_clusters + 1, 1)]
-        k = min_clusters + int(np.argmax(gaps))
+        n_clusters = min_clusters + int(np.argmax(gaps))
     # Eigenvectors of the eigenvalue zero: D^1/2 1 on each component.
     degree = analyzed.degrees[is_inside]
     constants = np.eye(n_components)[component] * np.sqrt(degree)[:, None]
     constants /= np.linalg.norm(constants, axis=0)
-    points = np.hstack([constants, vectors[is_inside]])[:, :k]
+    points = np.hstack([constants, vectors[is_inside]])[:, :n_clusters]
     labels = np.full(analyzed.n_nodes, -1)
-    labels[is_inside] = _k_means(scale_by_degree(points, degree), k, analyzed.new_seed())
-    conductance = _conductances(analyzed, labels, k)
+    labels[is_inside] = _k_means(scale_by_degree(points, degree), n_clusters, analyzed.new_seed())
+    conductance = _conductances(analyzed, labels, n_clusters)
     lower, upper = analyzed.bounds_on(conductance, "conductances", largest=1.0)
     return Clusters(labels, conductance, values, analyzed.ids, lower, upper)
 

@@ -14,6 +14,8 @@ A streamed graph is sparsified first. Its communities are those of the sparsifie
 modularity is measured on the graph, in one pass.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import Any
@@ -28,6 +30,7 @@ from graphsqueak.nodes.numbering import make_node_finder
 from graphsqueak.randomness import RandomState
 from graphsqueak.report.table import html_table
 from graphsqueak.sources.graph_like import GraphLike, as_edge_list
+from graphsqueak.system.frames import ArrowExport
 from graphsqueak.system.progress import Progress
 from graphsqueak.validation import check_choice, check_real
 
@@ -45,8 +48,10 @@ MAX_EDGES_BY_DEFAULT = {"leiden": 2_000_000, "louvain": 20_000}
 
 
 @dataclass(frozen=True)
-class Communities:
+class Communities(ArrowExport):
     """Result of `communities`. `numpy.asarray` returns `labels`.
+
+    As a data frame (`to_pandas`, `to_polars`) it has the columns node and community.
 
     Attributes
     ----------
@@ -72,6 +77,9 @@ class Communities:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         return np.array(self.labels, dtype=dtype, copy=copy)
+
+    def _columns(self):
+        return {"node": self.ids, "community": self.labels}
 
     @property
     def n_communities(self) -> int:
@@ -118,8 +126,8 @@ def communities(
 
     Parameters
     ----------
-    graph : EdgeList, scipy sparse adjacency, networkx graph or EdgeSource
-        For a file (`read_edges`), or if `n_edges` or `sparsifier` is given, communities are found
+    graph : GraphLike
+        For a file, or if `n_edges` or `sparsifier` is given, communities are found
         on the sparsifier, and their modularity is measured on the graph.
     method : {"auto", "leiden", "louvain"}
         "auto" is Leiden if igraph is installed, else Louvain.

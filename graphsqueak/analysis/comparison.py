@@ -5,6 +5,8 @@ compute are usually much more accurate. Uniform sampling, which takes no computa
 baseline: on dense graphs without bottlenecks it is as good as a sparsifier.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,6 +23,7 @@ from graphsqueak.sources.graph_like import GraphLike, as_edge_list
 from graphsqueak.sparsifiers.baselines import uniform_sparsifier
 from graphsqueak.sparsifiers.certificate.certificate import Certificate
 from graphsqueak.sparsifiers.resistance.effective import resistances_in_memory
+from graphsqueak.system.frames import ArrowExport
 from graphsqueak.system.progress import Progress, reporter
 from graphsqueak.validation import check_count
 
@@ -38,8 +41,10 @@ CLUSTER_ROW = "clusters (AMI)"
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(ArrowExport):
     """Result of `compare`.
+
+    As a data frame (`to_pandas`, `to_polars`) it has a row per quantity, as described in `rows`.
 
     Attributes
     ----------
@@ -99,6 +104,10 @@ class Comparison:
                 verdict = "no stable clusters"
             rows.append((CLUSTER_ROW, ami, ami_graph, ami_uniform, verdict))
         return rows
+
+    def _columns(self):
+        names = ("quantity", "median_error", "largest_error", "uniform_median_error", "verdict")
+        return dict(zip(names, map(np.array, zip(*self.rows(), strict=True)), strict=True))
 
     def _cells(self):
         cells = []

@@ -13,6 +13,8 @@ cut:
 All splits are measured in one pass: an edge is cut by those between the positions of its two nodes.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,6 +26,7 @@ from graphsqueak.errors import InputError
 from graphsqueak.randomness import RandomState
 from graphsqueak.report.table import html_table
 from graphsqueak.sources.graph_like import GraphLike
+from graphsqueak.system.frames import ArrowExport
 from graphsqueak.system.progress import Progress
 from graphsqueak.validation import check_real
 
@@ -31,8 +34,10 @@ __all__ = ["Cut", "cut"]
 
 
 @dataclass(frozen=True)
-class Cut:
+class Cut(ArrowExport):
     """Result of `cut`. `numpy.asarray` returns `side`.
+
+    As a data frame (`to_pandas`, `to_polars`) it has the columns node, side and fiedler.
 
     Attributes
     ----------
@@ -68,6 +73,9 @@ class Cut:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         return np.array(self.side, dtype=dtype, copy=copy)
+
+    def _columns(self):
+        return {"node": self.ids, "side": self.side, "fiedler": self.fiedler}
 
     def rows(self) -> list[tuple[str, str]]:
         """Return the rows of the table."""
@@ -112,8 +120,8 @@ def cut(
 
     Parameters
     ----------
-    graph : EdgeList, scipy sparse adjacency, networkx graph or EdgeSource
-        A file (`read_edges`) is streamed in several passes.
+    graph : GraphLike
+        A file is streamed in several passes.
     balance : float
         Minimum fraction of the total degree on the smaller side, below 0.5.
     n_edges : int, optional

@@ -4,6 +4,8 @@ Heavy edges are wider and darker, on the same scale in both panels. Categories (
 booleans) get a legend, scores (floats) a color bar.
 """
 
+from __future__ import annotations
+
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -33,12 +35,12 @@ def draw(
     other: GraphLike | None = None,
     positions: ArrayLike | None = None,
     random_state: RandomState = None,
-) -> "Figure":
+) -> Figure:
     """Draw a graph, and optionally a second one with the same nodes, with matplotlib.
 
     Parameters
     ----------
-    graph : EdgeList, scipy sparse adjacency, networkx graph or EdgeSource
+    graph : GraphLike
         At most 5,000 nodes.
     color : array of shape (n_nodes,), optional
         Labels or scores of the nodes: results of `spectral_clusters`, `communities`, `cut` and

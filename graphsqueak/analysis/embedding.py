@@ -12,6 +12,8 @@ bounds on the eigenvalues of G. With kappa = lambda_max / lambda_min,
     lambda_H / lambda_max <= lambda_G <= lambda_H / lambda_min     not normalized
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -31,15 +33,17 @@ __all__ = ["SpectralEmbedding", "fix_signs", "scale_by_degree", "spectral_embedd
 class SpectralEmbedding(TableResult):
     """Points of `spectral_embedding`. `numpy.asarray` returns `points`.
 
+    As a data frame (`to_pandas`, `to_polars`) it has the columns node, x1, x2, ...
+
     Attributes
     ----------
-    points : ndarray of shape (n_nodes, k)
+    points : ndarray of shape (n_nodes, n_components)
         One row per node.
-    values : ndarray of shape (k,)
+    values : ndarray of shape (n_components,)
         Eigenvalues in ascending order.
     ids : ndarray of shape (n_nodes,)
         Id of each node.
-    lower, upper : ndarray of shape (k,), or None
+    lower, upper : ndarray of shape (n_components,), or None
         Bounds on the eigenvalues of the graph that was sparsified, if there is a certificate.
     """
 
@@ -56,6 +60,10 @@ class SpectralEmbedding(TableResult):
         columns = zip(self.values, *bound_columns(self.lower, self.upper), strict=True)
         return [(i + 1, *(f"{x:.4g}" for x in row)) for i, row in enumerate(columns)]
 
+    def _columns(self):
+        coordinates = {f"x{i + 1}": column for i, column in enumerate(self.points.T)}
+        return {"node": self.ids, **coordinates}
+
     def _header(self):
         return ("column", "eigenvalue", *bound_names(self.lower))
 
@@ -66,7 +74,7 @@ class SpectralEmbedding(TableResult):
 
 def spectral_embedding(
     graph: GraphLike,
-    k: int = 2,
+    n_components: int = 2,
     *,
     normalized: bool = True,
     n_edges: int | None = None,
@@ -75,17 +83,17 @@ def spectral_embedding(
     random_state: RandomState = None,
     progress: Progress = False,
 ) -> SpectralEmbedding:
-    """Embed the nodes by the eigenvectors of the k smallest positive eigenvalues of the Laplacian.
+    """Embed the nodes by the eigenvectors of the smallest positive eigenvalues of the Laplacian.
 
     Use it to get coordinates for plots, nearest neighbors or other learning methods. To group the
     nodes, use `spectral_clusters`.
 
     Parameters
     ----------
-    graph : EdgeList, scipy sparse adjacency, networkx graph or EdgeSource
-        A file (`read_edges`) is streamed in several passes. Each component has its own coordinates,
+    graph : GraphLike
+        A file is streamed in several passes. Each component has its own coordinates,
         which are zero on the other components.
-    k : int
+    n_components : int
         Number of coordinates.
     normalized : bool
         Solve L x = mu D x, with D the weighted degrees, as spectral clustering does. Otherwise
@@ -114,16 +122,18 @@ def spectral_embedding(
     >>> np.sign(embedding.points[:, 0] * embedding.points[0, 0])
     array([ 1.,  1.,  1., -1., -1., -1.])
     """
-    check_count("k", k)
+    check_count("n_components", n_components)
     check_real("tol", tol, above=0.0, below=1.0)
     analyzed = AnalyzedGraph(graph, n_edges, sparsifier, random_state, progress)
-    n_components = int(analyzed.components.max(initial=-1)) + 1
-    n_positive = analyzed.n_nodes - n_components
-    if k > n_positive:
+    # Every connected component has an eigenvalue 0.
+    n_zero = int(analyzed.components.max(initial=-1)) + 1
+    n_positive = analyzed.n_nodes - n_zero
+    if n_components > n_positive:
         raise InputError(
-            Parameter("k", k), f" is more than the {n_positive} positive eigenvalues of this graph"
+            Parameter("n_components", n_components),
+            f" is more than the {n_positive} positive eigenvalues of this graph",
         )
-    values, vectors = analyzed.eigenpairs(k, normalized=normalized, tol=tol)
+    values, vectors = analyzed.eigenpairs(n_components, normalized=normalized, tol=tol)
     # Normalized eigenvalues are ratios of cuts and degrees, as conductances are.
     lower, upper = analyzed.bounds_on(values, "conductances" if normalized else "eigenvalues")
     if normalized:

@@ -20,6 +20,8 @@ References
         Graph Drawing 2006.
 """
 
+from __future__ import annotations
+
 import numpy as np
 import scipy.sparse.csgraph
 
@@ -57,7 +59,7 @@ def layout(
 
     Parameters
     ----------
-    graph : EdgeList, scipy sparse adjacency, networkx graph or EdgeSource
+    graph : GraphLike
         A file is streamed. Its stress layout is that of the sparsifier, which is in memory.
     method : {"auto", "spectral", "stress"}
         "auto" is "stress" for up to 20,000 nodes in memory, else "spectral".

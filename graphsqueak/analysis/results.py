@@ -1,4 +1,4 @@
-"""Base of the results of an analysis: a table to print, and an array."""
+"""Base of the results of an analysis: a table to print, a data frame, and an array."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar
@@ -6,14 +6,16 @@ from typing import Any, ClassVar
 import numpy as np
 
 from graphsqueak.report.table import html_table, text_table
+from graphsqueak.system.frames import ArrowExport
 
 __all__ = ["TableResult", "bound_columns", "bound_names"]
 
 
-class TableResult:
+class TableResult(ArrowExport):
     """Result that prints as a table, and that numpy converts to its main array.
 
-    Subclasses implement `rows`, `_header` and `_caption`, and name the array in `_array`.
+    Subclasses implement `rows`, `_header` and `_caption`, name the array in `_array`, and return
+    the columns of the data frame (`to_pandas`, `to_polars`) from `_columns`.
 
     Examples
     --------
@@ -26,6 +28,8 @@ class TableResult:
     ...         return ("node", "degree")
     ...     def _caption(self):
     ...         return "3 nodes"
+    ...     def _columns(self):
+    ...         return {"node": np.arange(3), "degree": self.values}
     >>> print(Degrees())
     3 nodes
     node  degree
@@ -34,6 +38,8 @@ class TableResult:
     2          1
     >>> np.asarray(Degrees())
     array([2, 1, 1])
+    >>> Degrees().to_polars().columns
+    ['node', 'degree']
     """
 
     _array: ClassVar[str]

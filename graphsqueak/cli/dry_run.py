@@ -47,7 +47,7 @@ def describe_beginning(source):
     if not source.is_rereadable:
         return f"{name}, a pipe, which can be read once and was not opened"
     size = readable_size(sum(part.n_bytes() for part in source.parts))
-    batches = iter(source)
+    batches = source.batches()
     first = next(batches)
     batches.close()
     kind = "integers" if source.id_kind == "integer" else "text"

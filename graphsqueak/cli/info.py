@@ -5,7 +5,7 @@ from graphsqueak.cli.groups import Printing, with_option_groups
 from graphsqueak.cli.output import print_json, print_table
 from graphsqueak.cli.reading import Edges, Reading, report_schema
 
-__all__ = ["info", "summary_rows"]
+__all__ = ["info"]
 
 
 @with_option_groups
@@ -22,7 +22,7 @@ def info(edges: Edges, *, reading: Reading, printing: Printing):
     """
     from dataclasses import asdict
 
-    from graphsqueak.sources import summarize
+    from graphsqueak import sources
     from graphsqueak.sparsifiers.stream.checkpoint import is_checkpoint
 
     if len(edges) == 1 and is_checkpoint(edges[0]):
@@ -35,7 +35,7 @@ def info(edges: Edges, *, reading: Reading, printing: Printing):
         schema = report_schema(source, quiet=printing.quiet)
         _print_record(record | {"input": schema}, record, printing)
         return
-    summary = summarize(source, progress=printing.progress)
+    summary = sources.info(source, progress=printing.progress)
     schema = report_schema(source, quiet=printing.quiet)
     forecast = None
     if source.is_rereadable and summary.edges:
@@ -44,34 +44,9 @@ def info(edges: Edges, *, reading: Reading, printing: Printing):
         forecasts = {} if forecast is None else forecast_record(forecast)
         print_json(asdict(summary) | forecasts | {"input": schema})
     elif not printing.quiet:
-        print_table(summary_rows(summary))
+        print_table(dict(summary.rows()))
         if forecast is not None:
             print_forecast(forecast)
-
-
-def summary_rows(summary):
-    """Return the figures of a summary under readable names."""
-    weights = "all 1"
-    if summary.weighted:
-        weights = f"{summary.weight_min:.4g} to {summary.weight_max:.4g}"
-    dropped = {
-        "self-loops dropped": summary.self_loops,
-        "zero weights dropped": summary.zero_weights,
-        "bad lines skipped": summary.bad_lines,
-    }
-    return {
-        "nodes": summary.nodes,
-        "edges": summary.edges,
-        **{name: count for name, count in dropped.items() if count},
-        "components": summary.components,
-        "isolated nodes": summary.isolated_nodes,
-        "edges per node": f"{summary.degree_min:,} to {summary.degree_max:,}, "
-        f"median {summary.degree_median:,g}",
-        "weights": weights,
-        "total weight": f"{summary.weight_total:,.10g}",
-        "node ids": summary.id_kind,
-        "seconds": summary.seconds,
-    }
 
 
 def _progress_of(checkpoint):

@@ -11,7 +11,6 @@ import typer
 from graphsqueak.cli.dry_run import describe_beginning, print_dry_run
 from graphsqueak.cli.groups import DryRun, Force, Printing, Seed, Size, Window, with_option_groups
 from graphsqueak.cli.help_pages import ADVANCED, OUTPUT
-from graphsqueak.cli.label_table import read_label_table
 from graphsqueak.cli.labeled_nodes import (
     absent_nodes,
     accuracy,
@@ -27,6 +26,7 @@ from graphsqueak.cli.output import (
 )
 from graphsqueak.cli.reading import Edges, Reading, paths_read, report_schema
 from graphsqueak.errors import InputError
+from graphsqueak.ssl.label_table import read_label_table
 
 __all__ = ["label"]
 

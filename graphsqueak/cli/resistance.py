@@ -138,7 +138,7 @@ def _open_graph(source, reading, keep, n_edges, random_state, progress):
 def _edge_table(graph, columns):
     """Yield ends, weights and figures of all edges, one batch at a time."""
     begin = 0
-    for batch in graph:
+    for batch in graph.batches():
         rows = slice(begin, begin + batch.n_edges)
         edges = {
             "source": batch.ids[batch.tail],

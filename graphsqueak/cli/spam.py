@@ -8,8 +8,8 @@ import typer
 from graphsqueak.cli.dry_run import describe_points, print_dry_run
 from graphsqueak.cli.groups import DryRun, Force, Printing, Seed, with_option_groups
 from graphsqueak.cli.help_pages import INPUT, OUTPUT
-from graphsqueak.cli.label_table import read_labels
 from graphsqueak.cli.output import check_format, check_outputs, print_json, print_summary
+from graphsqueak.ssl.label_table import read_labels
 
 __all__ = ["spam"]
 

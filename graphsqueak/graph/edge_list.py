@@ -13,9 +13,12 @@ object, and their attributes. A sparsifier of a converted graph keeps both. Edge
 than the weight are dropped, because a sparsifier has edge weights of its own.
 """
 
+from __future__ import annotations
+
 import copy
 from collections.abc import Iterable, Iterator
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -38,6 +41,7 @@ from graphsqueak.validation import check_adjacency, check_count, check_edges
 if TYPE_CHECKING:
     import igraph
     import networkx
+    import polars
 
 
 class EdgeList(ArrowExport):
@@ -68,6 +72,11 @@ class EdgeList(ArrowExport):
         Number of edges that were dropped. A self-loop of weight zero counts as a self-loop.
     certificate : Certificate or None
         Certified approximation error, if the graph is a certified sparsifier.
+
+    Notes
+    -----
+    `len(H)` is the number of edges, and iteration yields them as (source, target, weight).
+    `H.edges` is a data frame, `H[ids]` a subgraph, and `H == G` compares graphs, not numberings.
 
     Examples
     --------
@@ -152,7 +161,7 @@ class EdgeList(ArrowExport):
         *,
         n_self_loops: int = 0,
         n_zero_weights: int = 0,
-    ) -> "EdgeList":
+    ) -> EdgeList:
         """Wrap arrays that are known to be valid, without checks and without a copy.
 
         Parameters
@@ -192,7 +201,7 @@ class EdgeList(ArrowExport):
             edges.__dict__.pop("ids", None)
         return edges
 
-    def with_certificate(self, certificate: Any) -> "EdgeList":
+    def with_certificate(self, certificate: Any) -> EdgeList:
         """Return the same edges with a `Certificate` of their approximation error."""
         return self._replace(certificate=certificate)
 
@@ -221,7 +230,7 @@ class EdgeList(ArrowExport):
         return edges._replace(node_ids=ids).in_id_order()
 
     @classmethod
-    def from_scipy(cls, adjacency: Any, *, ids: Any = None) -> "EdgeList":
+    def from_scipy(cls, adjacency: Any, *, ids: Any = None) -> EdgeList:
         """Build from a symmetric adjacency matrix, sparse or dense.
 
         >>> EdgeList.from_scipy(scipy.sparse.coo_array([[0, 2.0], [2.0, 0]])).weight
@@ -244,7 +253,7 @@ class EdgeList(ArrowExport):
         )
 
     @classmethod
-    def from_networkx(cls, graph: "networkx.Graph", *, weight: str = "weight") -> Self:
+    def from_networkx(cls, graph: networkx.Graph, *, weight: str = "weight") -> Self:
         """Build from an undirected networkx graph; its node attributes are kept.
 
         >>> import networkx as nx
@@ -267,7 +276,7 @@ class EdgeList(ArrowExport):
         return cls._from_appearance_order(tail, head, _as_weights(weights, weight), ids)
 
     @classmethod
-    def from_igraph(cls, graph: "igraph.Graph", *, weight: str = "weight") -> Self:
+    def from_igraph(cls, graph: igraph.Graph, *, weight: str = "weight") -> Self:
         """Build from an undirected igraph graph; its vertex attributes are kept.
 
         The vertex attribute `name` gives the ids. Without it, nodes are numbers.
@@ -356,7 +365,7 @@ class EdgeList(ArrowExport):
         half = scipy.sparse.coo_array((self.weight, (self.tail, self.head)), shape=shape).tocsr()
         return (half + half.T).tocsr()
 
-    def to_networkx(self) -> "networkx.Graph":
+    def to_networkx(self) -> networkx.Graph:
         """Return a `networkx.Graph` over the user's ids, parallel edges summed into `weight`.
 
         >>> import networkx as nx
@@ -377,7 +386,7 @@ class EdgeList(ArrowExport):
         graph.add_weighted_edges_from((names[u], names[v], weight) for u, v, weight in rows)
         return graph
 
-    def to_igraph(self) -> "igraph.Graph":
+    def to_igraph(self) -> igraph.Graph:
         """Return an `igraph.Graph`, parallel edges summed into `weight`.
 
         Vertices have the attribute `name`, unless nodes are plain numbers.
@@ -449,7 +458,7 @@ class EdgeList(ArrowExport):
         number = np.cumsum(first_node == nodes, dtype=nodes.dtype) - 1
         return number[first_node]
 
-    def simplified(self) -> "EdgeList":
+    def simplified(self) -> EdgeList:
         """Return the graph with parallel edges summed, tail < head, sorted by (tail, head).
 
         >>> twice = EdgeList(tail=[0, 1], head=[1, 0], weight=[1.0, 2.0])
@@ -467,7 +476,7 @@ class EdgeList(ArrowExport):
             upper.row, upper.col, upper.data, self.n_nodes, self.node_ids
         )
 
-    def part(self, start: int, stop: int | None = None) -> "EdgeList":
+    def part(self, start: int, stop: int | None = None) -> EdgeList:
         """Return edges start, ..., stop - 1 on the same nodes, as views."""
         return EdgeList.from_validated(
             self.tail[start:stop],
@@ -477,9 +486,134 @@ class EdgeList(ArrowExport):
             self.node_ids,
         )
 
-    def __iter__(self) -> Iterator["EdgeList"]:
-        """Iterate over one batch, the graph itself, so that a graph is also a stream."""
+    def batches(self) -> Iterator[EdgeList]:
+        """Yield the graph itself, as the only batch of a stream."""
         yield self
+
+    def __len__(self) -> int:
+        return self.n_edges
+
+    def __bool__(self) -> bool:
+        # A graph without edges is still a graph.
+        return True
+
+    def __iter__(self) -> Iterator[tuple[Any, Any, float]]:
+        """Iterate over the edges, as tuples (source id, target id, weight).
+
+        >>> list(EdgeList.from_pairs([("ann", "bob"), ("bob", "cy", 2.5)]))
+        [('ann', 'bob', 1.0), ('bob', 'cy', 2.5)]
+        """
+        columns = (column.tolist() for column in self._columns().values())
+        return zip(*columns, strict=True)
+
+    @property
+    def edges(self) -> polars.DataFrame:
+        """The edges as a data frame with the columns source, target and weight.
+
+        >>> EdgeList.from_pairs([("ann", "bob"), ("bob", "cy", 2.5)]).edges.rows()
+        [('ann', 'bob', 1.0), ('bob', 'cy', 2.5)]
+        """
+        return self.to_polars()
+
+    @property
+    def nodes(self) -> np.ndarray:
+        """The ids of the nodes, under the name that networkx has for them."""
+        return self.ids
+
+    @property
+    def weights(self) -> np.ndarray:
+        """The weights of the edges, in the order of `edges`."""
+        return self.weight
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether both are the same graph: same node ids, and same weights of all edges.
+
+        Order of nodes and edges does not matter, and parallel edges are summed.
+
+        >>> path = EdgeList.from_pairs([("ann", "bob"), ("bob", "cy")])
+        >>> path == EdgeList.from_pairs([("cy", "bob"), ("bob", "ann")])
+        True
+        """
+        if not isinstance(other, EdgeList):
+            return NotImplemented
+        if self is other:
+            return True
+        if self.n_nodes != other.n_nodes:
+            return False
+        number_of_id = {name: node for node, name in enumerate(self.ids.tolist())}
+        numbers = np.array([number_of_id.get(name, -1) for name in other.ids.tolist()], dtype=int)
+        if (numbers < 0).any():
+            return False
+        renumbered = other._replace(tail=numbers[other.tail], head=numbers[other.head])
+        ours = self.simplified()
+        theirs = renumbered.simplified()
+        return all(
+            np.array_equal(getattr(ours, name), getattr(theirs, name))
+            for name in ("tail", "head", "weight")
+        )
+
+    def __hash__(self) -> int:
+        # Equal graphs have equally many nodes; their edges may be in any order.
+        return hash(self.n_nodes)
+
+    def __getitem__(self, ids: Any) -> EdgeList:
+        """Return the subgraph of some nodes, given by their ids: the edges between them.
+
+        >>> path = EdgeList.from_pairs([("ann", "bob"), ("bob", "cy"), ("cy", "dan")])
+        >>> list(path[["cy", "bob"]])
+        [('bob', 'cy', 1.0)]
+
+        Parameters
+        ----------
+        ids : list or array of node ids
+            The nodes of the subgraph, in this order.
+        """
+        if isinstance(ids, slice):
+            raise InputError(
+                "a graph is indexed by a list of node ids; for rows of edges use H.edges["
+                f"{_slice_text(ids)}], where H is the graph"
+            )
+        if isinstance(ids, str) or not isinstance(ids, Iterable):
+            raise InputError(
+                f"a graph is indexed by a list of node ids: use H[[{ids!r}]], where H is the "
+                "graph; for one edge use H.edges.row(i)"
+            )
+        names = as_ids(ids.tolist() if isinstance(ids, np.ndarray) else list(ids))
+        number_of_id = {name: node for node, name in enumerate(self.ids.tolist())}
+        absent = [name for name in names.tolist() if name not in number_of_id]
+        if absent:
+            raise InputError(f"node {absent[0]!r} is not in the graph; see H.nodes for its nodes")
+        if len(set(names.tolist())) < len(names):
+            raise InputError("a node is listed twice; list each node once")
+        nodes = np.array([number_of_id[name] for name in names.tolist()], dtype=np.int64)
+        number = np.full(self.n_nodes, -1)
+        number[nodes] = np.arange(nodes.size)
+        tail = number[self.tail]
+        head = number[self.head]
+        is_inside = (tail >= 0) & (head >= 0)
+        if self.node_attributes is not None:
+            names = with_attributes(names, [self.node_attributes[node] for node in nodes])
+        return EdgeList.from_validated(
+            tail[is_inside],
+            head[is_inside],
+            self.weight[is_inside],
+            nodes.size,
+            with_explicit_order(names),
+        )
+
+    def save(self, path: str | Path) -> None:
+        """Write the edges to a file, in the format that its suffix determines.
+
+        `write_edges` has more options, and lists the formats.
+
+        Parameters
+        ----------
+        path : str or Path
+        """
+        # Imported here: files are written in a layer above this one.
+        import graphsqueak
+
+        graphsqueak.write_edges(self, path)
 
     def plot(
         self,
@@ -509,6 +643,18 @@ class EdgeList(ArrowExport):
         ends = [self.ids[side[:5]].tolist() for side in (self.tail, self.head)]
         n_neighbors = np.bincount(np.concatenate([self.tail, self.head]), minlength=self.n_nodes)
         return edge_table(ends, self.weight, n_neighbors, known=self.certificate)
+
+
+def _slice_text(rows):
+    """Return a slice as it was typed.
+
+    >>> _slice_text(slice(None, 10))
+    ':10'
+    """
+    start, stop, step = (
+        "" if end is None else str(end) for end in (rows.start, rows.stop, rows.step)
+    )
+    return f"{start}:{stop}" + (f":{step}" if step else "")
 
 
 def _read_only(array, dtype):

@@ -1,5 +1,7 @@
 """Edges with time stamps: an `EdgeList` with a fourth column, usable wherever an `EdgeList` is."""
 
+from __future__ import annotations
+
 import zlib
 from typing import Any
 
@@ -69,7 +71,7 @@ class TimedEdges(EdgeList):
         self.__dict__["time"] = times
 
     @classmethod
-    def from_edges(cls, edges: EdgeList, time: np.ndarray) -> "TimedEdges":
+    def from_edges(cls, edges: EdgeList, time: np.ndarray) -> TimedEdges:
         """Add times to edges, without checks and without a copy.
 
         Parameters
@@ -82,7 +84,7 @@ class TimedEdges(EdgeList):
         timed.__dict__.update(edges.__dict__, time=time)
         return timed
 
-    def part(self, start: int, stop: int | None = None) -> "TimedEdges":
+    def part(self, start: int, stop: int | None = None) -> TimedEdges:
         """Return edges start, ..., stop - 1 on the same nodes, as views."""
         return self.from_edges(super().part(start, stop), self.time[start:stop])
 

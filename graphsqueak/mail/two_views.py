@@ -78,7 +78,7 @@ class SecondView(EdgeSource):
 
     def _batches(self):
         last_cosine = self.last_cosine
-        for batch in self._neighbors:
+        for batch in self._neighbors.batches():
             cosine = batch.weight
             is_kept = exceeds_last(cosine, last_cosine[batch.tail], last_cosine[batch.head])
             self.fraction_read = self._neighbors.fraction_read
@@ -130,10 +130,10 @@ class TwoViews(EdgeSource):
         self._ids = first.node_ids
 
     def _batches(self):
-        for batch in self._first:
+        for batch in self._first.batches():
             self.fraction_read = self._first.fraction_read / 2
             self.n_zero_weights = self._first.n_zero_weights
             yield batch
-        for batch in self._second:
+        for batch in self._second.batches():
             self.fraction_read = (1 + self._second.fraction_read) / 2
             yield batch

@@ -9,6 +9,8 @@ For the normalized Laplacian, N = D^-1/2 L D^-1/2 replaces L, D^1/2 M^+ D^1/2 re
 D^1/2 1 replaces the constants as the vectors of eigenvalue zero. The degrees take a pass.
 """
 
+from __future__ import annotations
+
 import warnings
 from collections.abc import Callable
 
@@ -57,7 +59,7 @@ def smallest_eigenpairs(
 
     Parameters
     ----------
-    graph : EdgeList, scipy sparse adjacency, networkx graph or EdgeSource
+    graph : GraphLike
         Undirected graph, connected or not.
     k : int
         Number of eigenpairs. At most n_nodes minus the number of components are returned.

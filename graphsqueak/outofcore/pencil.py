@@ -8,6 +8,8 @@ Both matrices are singular on components without a ridge, and G and H must have 
 The first pass finds the components of G, and raises an error if those of H differ.
 """
 
+from __future__ import annotations
+
 import warnings
 from collections.abc import Callable
 

@@ -30,6 +30,8 @@ References
        40(6), 2011.
 """
 
+from __future__ import annotations
+
 import warnings
 from collections.abc import Callable, Iterator
 
@@ -94,7 +96,7 @@ def effective_resistance(
 
     Parameters
     ----------
-    graph : EdgeList, scipy sparse adjacency, networkx graph or EdgeSource
+    graph : GraphLike
         Weights are similarities (conductances).
     pairs : array of shape (n_pairs, 2), or list of pairs, optional
         Node numbers 0, ..., n_nodes - 1, or node ids. Default: the edges of `graph`, in their

@@ -12,6 +12,8 @@ not the error of the solution.
 The recursion of CG only estimates the residual, so that a last pass measures b - A x.
 """
 
+from __future__ import annotations
+
 import os
 import warnings
 from collections.abc import Iterator

@@ -4,6 +4,8 @@ Every backend is a preconditioner of the same conjugate gradients; `backend_choi
 which "auto" chooses one.
 """
 
+from __future__ import annotations
+
 import copy
 import warnings
 from typing import Any, ClassVar, Self
@@ -12,7 +14,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from graphsqueak.errors import ConvergenceWarning, Parameter
-from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.randomness import RandomState
 from graphsqueak.report.shown import ReprMixin
 from graphsqueak.solvers.approximate_cholesky import ApproximateCholesky
@@ -27,6 +28,7 @@ from graphsqueak.solvers.conjugate_gradient import column_norms, conjugate_gradi
 from graphsqueak.solvers.direct import Direct
 from graphsqueak.solvers.matrix import CSRLaplacian, aligned_like, build_laplacian, multiply
 from graphsqueak.solvers.multigrid import Multigrid
+from graphsqueak.sources.graph_like import GraphLike, as_edge_list
 from graphsqueak.validation import check_block, check_choice, check_count, check_real, check_ridge
 
 SOLVERS = ("auto", "jacobi", "cholesky", "amg", "direct")
@@ -50,7 +52,7 @@ class LaplacianSolver(ReprMixin):
 
     Parameters
     ----------
-    graph : EdgeList
+    graph : GraphLike
         Undirected graph. It may be disconnected and have isolated nodes and parallel edges.
     solver : {"auto", "jacobi", "cholesky", "amg", "direct"}, default="auto"
         Preconditioner.
@@ -108,7 +110,7 @@ class LaplacianSolver(ReprMixin):
 
     def __init__(
         self,
-        graph: EdgeList,
+        graph: GraphLike,
         *,
         solver: str = "auto",
         ridge: ArrayLike = 0.0,
@@ -117,6 +119,7 @@ class LaplacianSolver(ReprMixin):
         n_solves: int = 1,
         random_state: RandomState = None,
     ) -> None:
+        graph = as_edge_list(graph)
         self.solver = check_choice("solver", solver, SOLVERS)
         self.tol = check_real("tol", tol, above=0.0, below=1.0)
         self.max_iter = DEFAULT_MAX_ITER if max_iter is None else check_count("max_iter", max_iter)

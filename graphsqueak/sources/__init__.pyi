@@ -12,7 +12,7 @@ from graphsqueak.sources.projections.projection_source import read_projection as
 from graphsqueak.sources.recent import recent_edges as recent_edges
 from graphsqueak.sources.streamed_laplacian import StreamedLaplacian as StreamedLaplacian
 from graphsqueak.sources.summary import Summary as Summary
-from graphsqueak.sources.summary import summarize as summarize
+from graphsqueak.sources.summary import info as info
 from graphsqueak.sources.synthetic.closed_forms import SyntheticSource as SyntheticSource
 from graphsqueak.sources.synthetic.closed_forms import barbell as barbell
 from graphsqueak.sources.synthetic.closed_forms import complete as complete
@@ -47,6 +47,7 @@ __all__ = [
     "gaussian_neighbors",
     "grid",
     "hypercube",
+    "info",
     "neighbor_edges",
     "path",
     "read_edges",
@@ -54,7 +55,6 @@ __all__ = [
     "recent_edges",
     "small_world",
     "star",
-    "summarize",
     "write_columns",
     "write_edges",
 ]

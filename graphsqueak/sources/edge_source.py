@@ -3,9 +3,10 @@
 A source is an iterable of batches of edges. Every source (a file, a synthetic graph, the neighbors
 of points) subclasses `EdgeSource` and writes one generator, `_batches`. A consumer needs only
 
-    for batch in source: ...
+    for batch in source.batches(): ...
 
-where each batch is an `EdgeList` over the nodes seen so far.
+where each batch is an `EdgeList` over the nodes seen so far. An `EdgeList` has this method as well,
+and is one batch.
 
 Readers deliver edges in chunks of any length (a block of lines, a row group). A `Batcher` collects
 them, so that the batches depend only on the edges and on `batch_size`. It drops and counts
@@ -41,7 +42,7 @@ class EdgeSource:
     """Stream of edges that can be iterated more than once; subclasses write `_batches`.
 
     Subclass it to pass edges of your own to anything that reads a stream: `sparsify`, `certify`,
-    `summarize`, `SparseHFSClassifier`. Each iteration is one pass, and yields the same batches with
+    `info`, `SparseHFSClassifier`. Each iteration is one pass, and yields the same batches with
     the same numbering. The counters are those of the current pass: only one pass may be active.
 
     Attributes
@@ -100,13 +101,17 @@ class EdgeSource:
         self.n_bad_lines = 0
         self.fraction_read = 0.0
 
-    def __iter__(self) -> Iterator[EdgeList]:
+    def batches(self) -> Iterator[EdgeList]:
+        """Yield the edges in batches, in one pass. Iterating over the source does the same."""
         self._reset()
         for batch in self._batches():
             self.n_nodes = batch.n_nodes
             self.n_edges_read += batch.n_edges
             yield batch
         self.fraction_read = 1.0
+
+    def __iter__(self) -> Iterator[EdgeList]:
+        return self.batches()
 
     def _batches(self):
         """Yield `EdgeList`s, at least one: an empty one if there are no edges.

@@ -4,6 +4,8 @@ Complete lines become a batch as soon as they are written. Between them, after t
 batches are yielded a few times per second, so that the consumer can act at regular times.
 """
 
+from __future__ import annotations
+
 import io
 import os
 import select

@@ -1,8 +1,13 @@
 """Conversion of the graphs that users have to a stream of edges, or to an EdgeList.
 
-Graphs of other libraries that need a conversion by the user raise an error that shows it.
+Every public function that takes a graph takes a `GraphLike`: an `EdgeList`, a path of a file of
+edges, a table, a networkx or igraph graph, a scipy matrix or an edge source. Graphs of other
+libraries that need a conversion by the user raise an error that shows it.
 """
 
+from __future__ import annotations
+
+import os
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, Union
 
 import numpy as np
@@ -29,6 +34,8 @@ class ArrowTable(Protocol):
 GraphLike: TypeAlias = Union[
     EdgeList,
     EdgeSource,
+    str,
+    os.PathLike,
     "networkx.Graph",
     "igraph.Graph",
     "polars.LazyFrame",
@@ -62,9 +69,8 @@ def as_edge_list(graph: GraphLike) -> EdgeList:
 
     Parameters
     ----------
-    graph : EdgeList, EdgeSource, table, scipy sparse matrix, ndarray, networkx or igraph graph
-        A matrix is a symmetric adjacency matrix. Graphs are undirected. The columns of a table are
-        found by their names, as in files.
+    graph : GraphLike
+        As in `as_stream`.
 
     Returns
     -------
@@ -84,15 +90,16 @@ def as_stream(graph: GraphLike) -> EdgeList | EdgeSource:
 
     Parameters
     ----------
-    graph : EdgeList, EdgeSource, table, scipy sparse matrix, ndarray, networkx or igraph graph
-        A matrix is a symmetric adjacency matrix. Graphs are undirected. The columns of a table are
-        found by their names, as in files; `read_edges` has options for others.
+    graph : GraphLike
+        EdgeList, EdgeSource, path of a file, table, scipy sparse matrix, ndarray, networkx or
+        igraph graph. A matrix is a symmetric adjacency matrix. Graphs are undirected. Files and
+        tables are read with the default options of `read_edges`, which has options for others.
 
     Returns
     -------
     EdgeSource or EdgeList
-        An EdgeSource unchanged; a table as an EdgeSource; anything else as an EdgeList, which is
-        one batch.
+        An EdgeSource unchanged; a file or a table as an EdgeSource; anything else as an EdgeList,
+        which is one batch.
 
     Examples
     --------
@@ -112,7 +119,7 @@ def as_stream(graph: GraphLike) -> EdgeList | EdgeSource:
     from graphsqueak.sources.files.reading import read_edges
     from graphsqueak.sources.tables import is_table
 
-    if is_table(graph):
+    if isinstance(graph, str | os.PathLike) or is_table(graph):
         return read_edges(graph)
     raise InputError(
         f"a graph of type {type(graph).__name__} is not supported; pass "
@@ -124,8 +131,6 @@ def _conversion(graph: Any, package: str) -> str:
     """Return the call that converts a graph, or a list of supported types."""
     if package in CONVERSIONS:
         return CONVERSIONS[package]
-    if isinstance(graph, str) or hasattr(graph, "__fspath__"):
-        return f"graphsqueak.read_edges({str(graph)!r})"
     if hasattr(graph, "read"):
         return "graphsqueak.read_edges(file)"
     if isinstance(graph, list | tuple | set) or hasattr(graph, "__next__"):
@@ -133,6 +138,6 @@ def _conversion(graph: Any, package: str) -> str:
     if isinstance(graph, dict):
         return "graphsqueak.EdgeList.from_networkx(networkx.Graph(neighbors))"
     return (
-        "an EdgeList, graphsqueak.read_edges(...), a data frame or Arrow table of edges, a scipy "
-        "adjacency matrix, or a networkx or igraph graph"
+        "an EdgeList, the path of a file of edges, graphsqueak.read_edges(...), a data frame or "
+        "Arrow table of edges, a scipy adjacency matrix, or a networkx or igraph graph"
     )

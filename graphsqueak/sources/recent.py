@@ -97,7 +97,8 @@ def latest_time(source: EdgeSource | EdgeList) -> float:
     ----------
     source : EdgeSource or TimedEdges
     """
-    return max((float(_times(batch).max(initial=-math.inf)) for batch in source), default=math.inf)
+    latest = (float(_times(batch).max(initial=-math.inf)) for batch in source.batches())
+    return max(latest, default=math.inf)
 
 
 def _times(batch):
@@ -133,7 +134,7 @@ class RecentEdges(EdgeSource):
 
     def _batches(self) -> Iterator[EdgeList]:
         source = self._source
-        for batch in source:
+        for batch in source.batches():
             time = _times(batch)
             is_recent = (time >= self._first) & (time > self._after) & (time <= self._now)
             weight = batch.weight[is_recent]

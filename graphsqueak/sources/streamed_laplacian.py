@@ -145,7 +145,7 @@ class StreamedLaplacian:
         """Yield tail, head and weight of batches of edges, on the nodes of the sparsifier."""
         n_edges = 0
         checksum = 0
-        for batch in self._source:
+        for batch in self._source.batches():
             tail, head = self._matching.ends(batch)
             # A graph in memory does not change between passes.
             if not self.is_in_memory:

@@ -3,23 +3,26 @@
 Memory is O(n_nodes): a degree and the parent in a union-find forest per node.
 """
 
+from __future__ import annotations
+
 import time
 from dataclasses import dataclass
 
 import numpy as np
 
-from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.graph.forest import add_degrees, make_sets, union_edges
-from graphsqueak.sources.edge_source import EdgeSource, id_kind_of
+from graphsqueak.report.table import html_table
+from graphsqueak.sources.edge_source import id_kind_of
+from graphsqueak.sources.graph_like import GraphLike, as_stream
 from graphsqueak.system.memory import peak_rss
 from graphsqueak.system.progress import Progress, reporter
 
-__all__ = ["Summary", "summarize"]
+__all__ = ["Summary", "info"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Summary:
-    """Figures of a graph, returned by `summarize`; parallel edges are counted separately."""
+    """Figures of a graph, returned by `info`; parallel edges are counted separately."""
 
     nodes: int
     edges: int
@@ -39,15 +42,51 @@ class Summary:
     seconds: float
     peak_rss_bytes: int
 
+    def rows(self) -> list[tuple[str, str]]:
+        """Return the figures under readable names, as `graphsqueak info` prints them."""
+        weights = "all 1"
+        if self.weighted:
+            weights = f"{self.weight_min:.4g} to {self.weight_max:.4g}"
+        dropped = {
+            "self-loops dropped": self.self_loops,
+            "zero weights dropped": self.zero_weights,
+            "bad lines skipped": self.bad_lines,
+        }
+        return [
+            ("nodes", f"{self.nodes:,}"),
+            ("edges", f"{self.edges:,}"),
+            *((name, f"{count:,}") for name, count in dropped.items() if count),
+            ("components", f"{self.components:,}"),
+            ("isolated nodes", f"{self.isolated_nodes:,}"),
+            (
+                "edges per node",
+                f"{self.degree_min:,} to {self.degree_max:,}, median {self.degree_median:,g}",
+            ),
+            ("weights", weights),
+            ("total weight", f"{self.weight_total:,.10g}"),
+            ("node ids", self.id_kind),
+            ("seconds", f"{self.seconds:.4g}"),
+        ]
 
-def summarize(source: EdgeList | EdgeSource, *, progress: Progress = False) -> Summary:
-    """Read a stream once and describe the graph.
+    def __repr__(self) -> str:
+        rows = self.rows()
+        width = max(len(name) for name, _ in rows)
+        lines = [f"  {name:<{width}}  {value}" for name, value in rows]
+        return "\n".join(["Summary", *lines])
 
-    Use it to check how a file was read before a long computation.
+    def _repr_html_(self):
+        return html_table(self.rows(), words=True)
+
+
+def info(graph: GraphLike, *, progress: Progress = False) -> Summary:
+    """Read a graph once and describe it.
+
+    Use it to check how a file was read before a long computation. The command `graphsqueak info`
+    prints the same figures, and a forecast of sparsifiers (`sparsifiers.Forecast`).
 
     Parameters
     ----------
-    source : EdgeSource or EdgeList
+    graph : GraphLike
     progress : bool or callable
         True draws a bar; a function is called as progress(edges, fraction, note).
 
@@ -59,10 +98,22 @@ def summarize(source: EdgeList | EdgeSource, *, progress: Progress = False) -> S
     --------
     >>> from graphsqueak.graph import EdgeList
     >>> star = EdgeList(tail=[0, 0, 0], head=[1, 2, 3], n_nodes=5)
-    >>> summary = summarize(star)
+    >>> summary = info(star)
     >>> summary.components, summary.degree_max, summary.isolated_nodes
     (2, 3, 1)
+    >>> summary
+    Summary
+      nodes           5
+      edges           3
+      components      2
+      isolated nodes  1
+      edges per node  0 to 3, median 1
+      weights         all 1
+      total weight    3
+      node ids        integer
+      seconds         ...
     """
+    source = as_stream(graph)
     started = time.perf_counter()
     degree = np.zeros(0)
     parent = make_sets(0)
@@ -73,7 +124,7 @@ def summarize(source: EdgeList | EdgeSource, *, progress: Progress = False) -> S
     weight_max = 0.0
     weight_total = 0.0
     with reporter(progress, "reading") as report:
-        for batch in source:
+        for batch in source.batches():
             n_nodes = batch.n_nodes
             # Doubled, so that copying takes constant time per node.
             if n_nodes > degree.size:

@@ -107,7 +107,8 @@ class Budget(NamedTuple):
                 Parameter("epsilon"),
                 " and ",
                 Parameter("keep"),
-                f", not {names}",
+                f", not {names}; for example ",
+                Parameter("keep", 0.3),
             )
         if self.n_edges is not None:
             check_count("n_edges", self.n_edges)

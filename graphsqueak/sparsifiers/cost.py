@@ -11,6 +11,8 @@ The number of nodes is estimated from the nodes that both samples have in common
 Petersen). The estimate is too small if many nodes have few edges.
 """
 
+from __future__ import annotations
+
 import math
 import time
 from functools import partial
@@ -77,7 +79,7 @@ def estimate_cost(graph: GraphLike, config: SparsifyConfig) -> CostEstimate:
     streams = []
     sampled_fraction = 0.0
     for piece in (pieces[0], pieces[-1]):
-        streams.append(new_stream().partial_fit(next(iter(piece))))
+        streams.append(new_stream().partial_fit(next(piece.batches())))
         # NaN is unknown: it is assumed that all was read.
         sampled_fraction += float(np.nan_to_num(piece.fraction_read, nan=1.0))
     first, second = streams

@@ -128,7 +128,7 @@ class Forecast:
         rng = np.random.default_rng(0)
         state = StreamState(seed=0)
         parts = []
-        for batch in source:
+        for batch in source.batches():
             state.grow(batch.n_nodes)
             state.count_edges(batch.tail, batch.head, batch.weight)
             is_sampled = rng.random(batch.n_edges) < fraction

@@ -11,6 +11,8 @@ edges. At its end the edges are scored, and the predicted error gives the number
 graph needs.
 """
 
+from __future__ import annotations
+
 import os
 import time
 import warnings
@@ -219,7 +221,7 @@ def run_stream(
 
     try:
         with reporter(progress, "sparsifying") as report:
-            for batch in source:
+            for batch in source.batches():
                 # A signal waits until the stream is consistent again.
                 with hold_signals():
                     is_consistent = False

@@ -1,5 +1,7 @@
 """The public function `sparsify`."""
 
+from __future__ import annotations
+
 import os
 
 from graphsqueak.errors import InputError, Parameter

@@ -2,8 +2,9 @@
 
 All estimators, functions and results follow one rule:
 
-* A mapping, a pandas Series or a table with the columns node and label is matched **by node id**.
-  The index of a Series holds the ids, also if it is 0, ..., n - 1.
+* A mapping, a pandas Series, or a table with the columns node and label (in memory, or the path of
+  a csv, tsv or Parquet file) is matched **by node id**. The index of a Series holds the ids, also
+  if it is 0, ..., n - 1.
 * An array or a list is matched **by position**, if position i is unambiguous: the ids are exactly
   0, ..., n - 1 (position i is the node with id i, in any order of the nodes); or the nodes have no
   ids (a scipy matrix, points); or the caller listed the nodes (`EdgeList(..., ids=ids)`: position i
@@ -21,12 +22,16 @@ data frame of points. If the points are an array, ids are row numbers, and a Ser
 per row is matched by position.
 """
 
+from __future__ import annotations
+
+import os
 import warnings
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from graphsqueak.errors import InputError
 from graphsqueak.graph.id_arrays import (
@@ -36,10 +41,13 @@ from graphsqueak.graph.id_arrays import (
     is_integer,
 )
 from graphsqueak.nodes.numbering import ids_between, make_node_finder
+from graphsqueak.sources.graph_like import ArrowTable
 from graphsqueak.sources.tables import is_table, table_columns
+from graphsqueak.ssl.label_table import read_label_frame
 
 __all__ = [
     "AbsentLabelsWarning",
+    "Labels",
     "NodeValues",
     "ambiguous_order",
     "is_series",
@@ -47,6 +55,9 @@ __all__ = [
     "values_of_rows",
     "with_plain_type",
 ]
+
+# Labels, or other values, per node.
+Labels: TypeAlias = ArrayLike | Mapping | ArrowTable | os.PathLike
 
 
 class AbsentLabelsWarning(UserWarning):
@@ -72,7 +83,7 @@ class NodeValues:
 
     Parameters
     ----------
-    values : mapping, pandas Series, table, array or list
+    values : Labels
     is_missing : callable
         is_missing(entries) marks the entries that mean no value.
     name, kind : str
@@ -254,7 +265,8 @@ def split_by_id(values: Any, name: str = "y") -> tuple[list | None, Any]:
 
     Parameters
     ----------
-    values : mapping, pandas Series, table, array or list
+    values : Labels
+        A mapping, pandas Series, table, path of a file with a table, array or list.
     name : str
         What messages call the values.
 
@@ -272,6 +284,8 @@ def split_by_id(values: Any, name: str = "y") -> tuple[list | None, Any]:
     >>> split_by_id([1, -1])
     (None, array([ 1, -1]))
     """
+    if isinstance(values, str | os.PathLike):
+        values = read_label_frame(os.fspath(values))
     if isinstance(values, Mapping):
         return list(values), as_object_array(list(values.values()))
     values = _column_as_series(values)

@@ -16,8 +16,10 @@ Parameters of estimators are the fields of dataclasses, so that each is written 
 that uses it, and `inspect.signature` shows all of them.
 """
 
+from __future__ import annotations
+
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Self
 
@@ -33,13 +35,13 @@ from graphsqueak.randomness import RandomState
 from graphsqueak.report.shown import FittedReprMixin
 from graphsqueak.sources.graph_like import GraphLike, as_edge_list
 from graphsqueak.sources.neighbors.weights import neighbor_graph
-from graphsqueak.ssl.alignment import values_of_rows
+from graphsqueak.ssl.alignment import Labels, values_of_rows
 from graphsqueak.ssl.conformal import assign_folds, conformal_sets, refit_without_folds
 from graphsqueak.ssl.decisions.calibration import sigmoid_probabilities
 from graphsqueak.ssl.decisions.homophily import measure_homophily, warn_of_homophily
 from graphsqueak.ssl.decisions.label_weights import node_weights
 from graphsqueak.ssl.labels import class_labels
-from graphsqueak.ssl.new_nodes import extend_to_new_nodes, read_links
+from graphsqueak.ssl.new_nodes import extend_to_new_nodes, find_nodes, read_links
 from graphsqueak.ssl.selection.graph_nodes import GraphNodes, cut_error
 from graphsqueak.system.frames import ArrowExport
 from graphsqueak.validation import check_choice, check_count, check_real
@@ -80,8 +82,6 @@ class GraphEstimator(FittedReprMixin, ArrowExport, BaseEstimator):
         Values that are averaged for new nodes, of shape (n_nodes, C).
     `_decide(values, has_label)`
         The predictions for such values.
-    `_score(labels, predictions, sample_weight)`
-        How well predictions agree with labels of the same nodes.
     """
 
     affinity: str = "precomputed"
@@ -156,19 +156,26 @@ class GraphEstimator(FittedReprMixin, ArrowExport, BaseEstimator):
             links = read_links(X, self._nodes)
         return extend_to_new_nodes(links, values, self.has_label_in_component_)
 
+    def _known_nodes(self, X):
+        """Return which nodes of the graph X selects; None if X describes new nodes or points."""
+        if X is None:
+            return slice(None)
+        if isinstance(X, GraphNodes):
+            return X.nodes
+        return None if self.affinity == "knn" else find_nodes(X, self._nodes)
+
     def predict(self, X: ArrayLike | Iterable | None = None) -> np.ndarray:
         """Predict the labels of the nodes of the graph, or of new nodes or points.
 
         Parameters
         ----------
-        X : points, GraphNodes, or links as in `predict_new`, optional
+        X : list or array of node ids, GraphNodes, points, or links as in `predict_new`, optional
             Default: all nodes of the graph.
         """
         self._check_fitted()
-        if X is None:
-            return self.transduction_
-        if isinstance(X, GraphNodes):
-            return self.transduction_[X.nodes]
+        nodes = self._known_nodes(X)
+        if nodes is not None:
+            return self.transduction_[nodes]
         values, has_label = self._extend(X, self._node_values())
         return self._decide(values, has_label)
 
@@ -186,15 +193,15 @@ class GraphEstimator(FittedReprMixin, ArrowExport, BaseEstimator):
     def score(
         self,
         X: ArrayLike | None,
-        y: ArrayLike | Mapping,
-        sample_weight: ArrayLike | Mapping | None = None,
+        y: Labels,
+        sample_weight: Labels | None = None,
     ) -> float:
         """Return the accuracy of a classifier, or the coefficient of determination of a regressor.
 
         Parameters
         ----------
-        X : points, GraphNodes, or None if the model was fitted to a graph
-        y : array of shape (n_nodes,), or mapping from node ids to labels
+        X : points, GraphNodes, or the graph or None if the model was fitted to a graph
+        y : Labels
             Nodes without a label are not counted. Values are matched to nodes as in `fit`, and so
             is `sample_weight`.
         sample_weight : array of shape (n_nodes,), or mapping from node ids to weights, optional
@@ -211,7 +218,7 @@ class GraphEstimator(FittedReprMixin, ArrowExport, BaseEstimator):
         labels = self._read_labels(y, nodes)
         if sample_weight is not None:
             sample_weight = node_weights(sample_weight, labels.nodes, nodes)
-        return self._score(labels, predictions[labels.nodes], sample_weight)
+        return labels.score(predictions[labels.nodes], sample_weight)
 
     def _values_by_row(self, X, given, name):
         if given is None:
@@ -238,15 +245,16 @@ class GraphClassifier(ClassifierMixin, GraphEstimator):
     # Instead of that of ClassifierMixin, which does not match labels to nodes.
     score = GraphEstimator.score
 
-    def fit(self, X: GraphLike | ArrayLike, y: ArrayLike | Mapping) -> Self:
+    def fit(self, X: GraphLike | ArrayLike, y: Labels) -> Self:
         """Fit the model to a graph and to the labels of some of its nodes.
 
         Parameters
         ----------
-        X : EdgeList, EdgeSource, table of edges, scipy adjacency matrix, networkx graph, or points
-        y : array of shape (n_nodes,), or mapping from node ids to labels
-            -1 where there is no label. A pandas Series, or a table with the columns node and
-            label, is a mapping. Arrays are matched by position if that determines the node
+        X : GraphLike, or array of points
+        y : Labels
+            Array of shape (n_nodes,) with -1 where there is no label; or mapping from node ids to
+            labels, pandas Series, table with the columns node and label, or path of such a table.
+            Arrays are matched by position if that determines the node
             (`graphsqueak.ssl.alignment`).
 
         Returns
@@ -317,18 +325,12 @@ class GraphClassifier(ClassifierMixin, GraphEstimator):
             unknown = unknown.astype(object)
         return np.where(has_label, decided, unknown)
 
-    def _score(self, labels, predictions, sample_weight):
-        truth = labels.classes[labels.code]
-        # Compared one by one, since predictions may be of another type than labels.
-        is_right = [a == b for a, b in zip(predictions, truth, strict=True)]
-        return float(np.average(is_right, weights=sample_weight))
-
     def predict_proba(self, X: ArrayLike | Iterable | None = None) -> np.ndarray:
         """Return class probabilities of the nodes of the graph, or of new nodes or points.
 
         Parameters
         ----------
-        X : points, GraphNodes, or links as in `predict_new`, optional
+        X : list or array of node ids, GraphNodes, points, or links as in `predict_new`, optional
             Default: all nodes of the graph.
 
         Returns
@@ -337,10 +339,9 @@ class GraphClassifier(ClassifierMixin, GraphEstimator):
             Columns in the order of `classes_`.
         """
         self._check_fitted()
-        if X is None:
-            return self.label_distributions_
-        if isinstance(X, GraphNodes):
-            return self.label_distributions_[X.nodes]
+        nodes = self._known_nodes(X)
+        if nodes is not None:
+            return self.label_distributions_[nodes]
         scores, has_label = self._extend(X, self.scores_)
         return self._distributions(scores, has_label)
 

@@ -156,7 +156,7 @@ def read_once(source, labels, budget, *, random_state=None, progress=False):
     sums = ClassSums(labels.code, labels.classes.size, random_state=random_state)
     numbering = Numbering()
     with reporter(progress, "labeling") as report:
-        for batch in source:
+        for batch in source.batches():
             tail, head, n_nodes = numbering.apply(batch)
             n_known = sums.label.size
             if n_nodes > n_known:

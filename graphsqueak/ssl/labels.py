@@ -75,6 +75,18 @@ class ClassLabels(NamedTuple):
         weight = None if self.sample_weight is None else self.sample_weight[which]
         return ClassLabels(self.nodes[which], code, self.classes[seen], weight)
 
+    def score(self, predictions, sample_weight=None):
+        """Return the accuracy of predictions for the labeled nodes.
+
+        >>> labels = ClassLabels(np.array([0, 2]), np.array([0, 1]), np.array(["ham", "spam"]))
+        >>> labels.score(np.array(["ham", "ham"]))
+        0.5
+        """
+        truth = self.classes[self.code]
+        # Compared one by one, since predictions may be of another type than labels.
+        is_right = [a == b for a, b in zip(predictions, truth, strict=True)]
+        return float(np.average(is_right, weights=sample_weight))
+
 
 class RealLabels(NamedTuple):
     """Values of the labeled nodes of a graph.
@@ -101,6 +113,12 @@ class RealLabels(NamedTuple):
         """Return some of the labels."""
         weight = None if self.sample_weight is None else self.sample_weight[which]
         return RealLabels(self.nodes[which], self.value[which], weight)
+
+    def score(self, predictions, sample_weight=None):
+        """Return the coefficient of determination of predictions for the labeled nodes."""
+        from sklearn.metrics import r2_score
+
+        return r2_score(self.value, predictions, sample_weight=sample_weight)
 
 
 class EncodedLabels(NamedTuple):

@@ -1,4 +1,4 @@
-"""Predictions for nodes that were not in the graph when an estimator was fitted.
+"""Predictions for some nodes of the graph, and for nodes that were not in it at the fit.
 
 A new node x with edges of weight w_xj to known nodes j gets the harmonic extension of their values,
 
@@ -8,14 +8,61 @@ over the neighbors j that lie in a component with a label. It is exact if x has 
 other nodes, and takes no solve.
 """
 
+import os
+from collections.abc import Iterable, Iterator
+
 import numpy as np
 import scipy.sparse
 
 from graphsqueak.errors import InputError
+from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.graph.id_arrays import as_object_array
 from graphsqueak.nodes.numbering import make_node_finder
+from graphsqueak.sources.edge_source import EdgeSource
 
-__all__ = ["extend_to_new_nodes", "read_links"]
+__all__ = ["extend_to_new_nodes", "find_nodes", "read_links"]
+
+
+def find_nodes(X, nodes):
+    """Return the numbers of nodes that are listed by id, or None if X describes new nodes.
+
+    Parameters
+    ----------
+    X : list or array of ids, or links as in `read_links`
+    nodes : EdgeList
+        Its nodes are the known ones; its edges are not used.
+
+    Examples
+    --------
+    >>> from graphsqueak.graph import EdgeList
+    >>> path = EdgeList.from_pairs([("ann", "bob"), ("bob", "cy")])
+    >>> find_nodes(["cy", "ann"], path)
+    array([2, 0])
+    >>> find_nodes([("dan", "cy")], path) is None
+    True
+    """
+    if isinstance(X, EdgeList | EdgeSource | os.PathLike):
+        raise InputError(
+            "predict takes node ids, not a graph: call predict() for all nodes of the graph that "
+            "the model was fitted to, or predict([id, ...]) for some of them"
+        )
+    if isinstance(X, str) or not isinstance(X, Iterable):
+        raise InputError(f"predict takes a list of node ids: call predict([{X!r}])")
+    is_matrix = scipy.sparse.issparse(X) or (isinstance(X, np.ndarray) and X.ndim != 1)
+    # An iterator can be read once, and yields links.
+    if is_matrix or isinstance(X, Iterator):
+        return None
+    names = X.tolist() if isinstance(X, np.ndarray) else list(X)
+    if any(isinstance(name, tuple | list) for name in names):
+        return None
+    numbers = make_node_finder(nodes.ids.astype(object), nodes.n_nodes)(as_object_array(names))
+    if (numbers < 0).any():
+        absent = names[int(np.argmin(numbers))]
+        raise InputError(
+            f"node {absent!r} is not in the graph (see ids_); for a new node pass its edges: "
+            f"predict([({absent!r}, known id, weight), ...])"
+        )
+    return numbers
 
 
 def read_links(links, nodes):
@@ -104,6 +151,6 @@ def _matrix_of_triples(triples, nodes):
 def _unusable_links():
     return InputError(
         "new nodes are described by a matrix of weights, a row per new and a column per known "
-        "node, or by triples (new node, known id, weight); for nodes of the graph itself, take "
-        "them from predict() without an argument, in the order of ids_"
+        "node, or by triples (new node, known id, weight); for nodes of the graph itself pass "
+        "a list of their ids"
     )

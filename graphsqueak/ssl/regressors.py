@@ -107,11 +107,6 @@ class StableHFSRegressor(RegressorMixin, StableHFSEstimator):
     def _decide(self, values, has_label):
         return np.where(has_label, values.ravel(), self.mean_)
 
-    def _score(self, labels, predictions, sample_weight):
-        from sklearn.metrics import r2_score
-
-        return r2_score(labels.value, predictions, sample_weight=sample_weight)
-
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class SparseHFSRegressor(StreamedEstimator, StableHFSRegressor):

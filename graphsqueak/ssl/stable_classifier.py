@@ -19,6 +19,8 @@ References
         COLT 2004.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -35,7 +37,6 @@ from graphsqueak.ssl.model_selection import (
     eta_for_classes,
     select_for_classes,
 )
-from graphsqueak.ssl.selection.graph_nodes import GraphNodes
 from graphsqueak.ssl.stable import posterior_deviation
 from graphsqueak.ssl.stable_estimator import StableHFSEstimator
 from graphsqueak.validation import check_real
@@ -196,7 +197,7 @@ class StableHFSClassifier(StableHFSEstimator, GraphClassifier):
 
         Parameters
         ----------
-        X : points, GraphNodes, or links as in `predict_new`, optional
+        X : list or array of node ids, GraphNodes, points, or links as in `predict_new`, optional
             Default: all nodes of the graph.
 
         Returns
@@ -205,11 +206,8 @@ class StableHFSClassifier(StableHFSEstimator, GraphClassifier):
             The scores of the second of two classes, or a column per class.
         """
         self._check_fitted()
-        scores = self.scores_
-        if isinstance(X, GraphNodes):
-            scores = scores[X.nodes]
-        elif X is not None:
-            scores, _ = self._extend(X, scores)
+        nodes = self._known_nodes(X)
+        scores = self._extend(X, self.scores_)[0] if nodes is None else self.scores_[nodes]
         return scores[:, 1] if self.classes_.size == 2 else scores
 
     def _fits_without_labels(self, alpha):

@@ -11,13 +11,15 @@ Classifier and regressor differ in the problem and in the decision rule; estimat
 streamed ones (`streaming`) differ in the solver.
 """
 
-from collections.abc import Mapping
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Self
 
 from numpy.typing import ArrayLike
 
 from graphsqueak.sources.graph_like import GraphLike
+from graphsqueak.ssl.alignment import Labels
 from graphsqueak.ssl.base import GraphEstimator
 from graphsqueak.ssl.decisions.label_weights import weighted_labels
 from graphsqueak.ssl.stable import LooSolver
@@ -45,19 +47,20 @@ class StableHFSEstimator(GraphEstimator):
     def fit(
         self,
         X: GraphLike | ArrayLike,
-        y: ArrayLike | Mapping,
-        sample_weight: ArrayLike | Mapping | None = None,
+        y: Labels,
+        sample_weight: Labels | None = None,
     ) -> Self:
         """Fit the model to a graph and to the labels of some of its nodes.
 
         Parameters
         ----------
-        X : EdgeList, EdgeSource, table of edges, scipy adjacency matrix, networkx graph, or points
+        X : GraphLike, or array of points
             A streaming estimator does not load it into memory.
-        y : array of shape (n_nodes,), or mapping from node ids to labels
-            -1 marks a node without a class, NaN a node without a value. A pandas Series, or a table
-            with the columns node and label, is a mapping. Arrays are matched by position if that
-            determines the node (`graphsqueak.ssl.alignment`).
+        y : Labels
+            Array of shape (n_nodes,), mapping from node ids to labels or values, pandas Series,
+            table with the columns node and label, or path of such a table. -1 marks a node without
+            a class, NaN a node without a value. Arrays are matched by position if that determines
+            the node (`graphsqueak.ssl.alignment`).
         sample_weight : array of shape (n_nodes,), or mapping from node ids to weights, optional
             Weight of each label in the loss. A label of weight 0 is ignored.
 

@@ -20,14 +20,14 @@ References
       PhD thesis, 2017.
 """
 
+from __future__ import annotations
+
 import math
 import warnings
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.utils.metaestimators import available_if
 from threadpoolctl import threadpool_limits
 
@@ -39,6 +39,7 @@ from graphsqueak.sources.recent import recent_edges
 from graphsqueak.sparsifiers.budget import Budget
 from graphsqueak.sparsifiers.stream.priority_nodes import PRIORITY_FRACTION
 from graphsqueak.sparsifiers.stream.timed_sparsifier import new_stream
+from graphsqueak.ssl.alignment import Labels
 from graphsqueak.ssl.base import LateLabelsWarning
 from graphsqueak.ssl.decisions.calibration import CalibrationWarning
 from graphsqueak.ssl.labels import given_labels
@@ -226,7 +227,7 @@ class StreamedEstimator(StableHFSEstimator):
         stream = self._new_stream(budget, labeled, fraction, must_forget=must_forget)
         source = budget.sample_source(source)
         with reporter(self.progress, "labeling") as report:
-            for batch in source:
+            for batch in source.batches():
                 # Refuse an array of labels that does not match before all edges are read.
                 if not given.is_by_id:
                     given.find(batch.node_ids, stream.n_nodes_, batch.n_nodes)
@@ -257,7 +258,7 @@ class StreamedEstimator(StableHFSEstimator):
         self._label_independent = is_whole or self.priority_fraction == 0
 
     @available_if(lambda self: self.affinity == "precomputed")
-    def partial_fit(self, X: GraphLike, y: ArrayLike | Mapping | None = None) -> Self:
+    def partial_fit(self, X: GraphLike, y: Labels | None = None) -> Self:
         """Read more edges. Nodes that are labeled in the first call have priority.
 
         Parameters
@@ -292,7 +293,7 @@ class StreamedEstimator(StableHFSEstimator):
         self._source = None
         return self
 
-    def relabel(self, y: ArrayLike | Mapping) -> Self:
+    def relabel(self, y: Labels) -> Self:
         """Replace the labels without reading the edges again.
 
         Parameters

@@ -58,7 +58,7 @@ def test_bounds_contain_the_conductances_of_the_graph():
 
 def test_a_number_of_clusters_out_of_range_is_an_error():
     path = sources.path(5).to_edge_list()
-    with pytest.raises(InputError, match="k=1 must be at least 2"):
+    with pytest.raises(InputError, match="n_clusters=1 must be at least 2"):
         spectral_clusters(path, 1)
     with pytest.raises(InputError, match="7 clusters are too many for the 5 nodes"):
         spectral_clusters(path, 7)

@@ -99,5 +99,5 @@ def test_normalized_points_have_the_typical_size_one():
 
 
 def test_more_columns_than_positive_eigenvalues_are_an_error():
-    with pytest.raises(InputError, match="k=5 is more than the 4 positive eigenvalues"):
+    with pytest.raises(InputError, match="n_components=5 is more than the 4 positive eigenvalues"):
         spectral_embedding(sources.path(5).to_edge_list(), 5)

@@ -13,11 +13,11 @@ import scipy.sparse
 import zstandard
 
 from graphsqueak import StreamSparsifier, TimedEdges, read_edges
-from graphsqueak.cli.label_table import read_labels
 from graphsqueak.sources.neighbors.edges import neighbor_edges
 from graphsqueak.sources.neighbors.point_files import read_points
 from graphsqueak.sparsifiers import TimedSparsifier, load_stream
 from graphsqueak.sparsifiers.stream.resparsify import resparsify
+from graphsqueak.ssl.label_table import read_labels
 from tests.sparsifiers.stream import engine_state, stream_config
 
 __all__ = ["FILES", "READERS", "kind_of", "read"]

@@ -42,10 +42,10 @@ def spectral_clusters():
     graph = three_blocks()
     found = {}
     for name, which, settings in (
-        ("given", graph, {"k": 3}),
+        ("given", graph, {"n_clusters": 3}),
         ("chosen", graph, {}),
-        ("streamed", graph, {"k": 3, "n_edges": 800}),
-        ("components", components_graph(112)[0], {"k": 3}),
+        ("streamed", graph, {"n_clusters": 3, "n_edges": 800}),
+        ("components", components_graph(112)[0], {"n_clusters": 3}),
     ):
         clusters = analysis.spectral_clusters(which, tol=TIGHT_TOL, random_state=1, **settings)
         found[f"{name}_labels"] = up_to_names(clusters.labels)

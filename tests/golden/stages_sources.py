@@ -150,7 +150,7 @@ def summaries():
         ("grid", sources.grid(6, 7).to_edge_list()),
         ("blocks", block_graph([30, 30], n_edges=300, within=0.8, seed=128)[0]),
     ):
-        summary = asdict(sources.summarize(graph))
+        summary = asdict(sources.info(graph))
         measured = ("seconds", "peak_rss_bytes", "id_kind")
         figures = [value for key, value in summary.items() if key not in measured]
         laplacian = sources.StreamedLaplacian(graph, graph)

@@ -356,19 +356,16 @@ def cross_validation():
     y = hide_labels(truth, per_class=[12, 10, 8], seed=68)
     features = np.random.default_rng(69).normal(size=(graph.n_nodes, 2)) + truth[:, None]
     found = {}
-    for name, parameters in (
-        ("default", {}),
-        ("several", {"scoring": ["accuracy", "f1_macro", "neg_log_loss"]}),
-        ("streamed", {"estimator": gs.SparseHFSClassifier(n_edges=900, random_state=1)}),
-        (
-            "features",
-            {
-                "estimator": gs.Smoothed(LogisticRegression(), hops=1, random_state=1),
-                "features": features,
-            },
-        ),
+    in_memory = gs.StableHFSClassifier()
+    streamed = gs.SparseHFSClassifier(n_edges=900, random_state=1)
+    smoothed = gs.Smoothed(LogisticRegression(), hops=1, random_state=1)
+    for name, estimator, parameters in (
+        ("default", in_memory, {}),
+        ("several", in_memory, {"scoring": ["accuracy", "f1_macro", "neg_log_loss"]}),
+        ("streamed", streamed, {}),
+        ("features", smoothed, {"features": features}),
     ):
-        scores = gs.cross_validate(graph, y, n_splits=3, random_state=2, **parameters)
+        scores = gs.cross_validate(estimator, graph, y, n_splits=3, random_state=2, **parameters)
         del scores["fit_time"]
         found |= {f"{name}_{key}": column for key, column in scores.items()}
     for number, (train, test) in enumerate(gs.GraphSplit(3, random_state=2).split(None, y)):

@@ -11,7 +11,7 @@ from graphsqueak import EdgeList, read_edges, sparsify, write_edges
 from graphsqueak.cli import run
 from graphsqueak.report.figure import compare_degrees
 from graphsqueak.report.table import sparkline
-from graphsqueak.sources import summarize
+from graphsqueak.sources import info
 
 mpl.use("Agg")
 
@@ -82,7 +82,7 @@ def test_what_is_shown_of_the_weights_adds_up(graph, tmp_path, capsys):
     assert "... 895 more" in shown
     for weight in graph.weight[:5]:
         assert f"<td>{weight:.4g}</td>" in shown
-    summary = summarize(graph)
+    summary = info(graph)
     assert summary.weight_total == pytest.approx(graph.weight.sum(), rel=1e-12)
     assert (summary.weight_min, summary.weight_max) == (graph.weight.min(), graph.weight.max())
     write_edges(graph, tmp_path / "g.csv")

@@ -11,6 +11,7 @@ import graphsqueak as gs
 from graphsqueak import EdgeList, InputError, TimedEdges
 
 RNG = np.random.default_rng(480_215_977)
+FRIENDS = EdgeList.from_pairs([("ann", "bob"), ("bob", "cy", 2.5), ("cy", "dan")])
 
 
 def random_edges(n_nodes=30, n_edges=120):
@@ -333,3 +334,76 @@ def test_what_graphml_cannot_hold_leaves_no_file(tmp_path):
     with pytest.raises(InputError, match="written the same"):
         gs.write_edges(twins, tmp_path / "g.graphml")
     assert not list(tmp_path.iterdir())
+
+
+def test_length_iteration_and_columns_agree():
+    assert len(FRIENDS) == FRIENDS.n_edges == 3
+    assert list(FRIENDS) == FRIENDS.edges.rows()
+    assert FRIENDS.edges.columns == ["source", "target", "weight"]
+    assert FRIENDS.nodes.tolist() == ["ann", "bob", "cy", "dan"]
+    np.testing.assert_array_equal(FRIENDS.weights, [1.0, 2.5, 1.0])
+    assert [batch is FRIENDS for batch in FRIENDS.batches()] == [True]
+
+
+def test_a_graph_without_edges_is_true():
+    empty = EdgeList(tail=[], head=[], n_nodes=2)
+    assert len(empty) == 0
+    assert empty
+
+
+@pytest.mark.parametrize(
+    ("other", "is_equal"),
+    [
+        ([("dan", "cy"), ("cy", "bob", 2.5), ("bob", "ann")], True),
+        ([("cy", "dan"), ("ann", "bob"), ("bob", "cy", 1.0), ("cy", "bob", 1.5)], True),
+        ([("ann", "bob"), ("bob", "cy", 2.0), ("cy", "dan")], False),
+        ([("ann", "bob"), ("bob", "cy", 2.5), ("bob", "dan")], False),
+        ([("ann", "bob"), ("bob", "cy", 2.5), ("cy", "eve")], False),
+        ([("ann", "bob"), ("bob", "cy", 2.5)], False),
+    ],
+)
+def test_equality_is_that_of_graphs(other, is_equal):
+    graph = EdgeList.from_pairs(other)
+    assert (graph == FRIENDS) is is_equal
+    assert (graph != FRIENDS) is not is_equal
+    if is_equal:
+        assert hash(graph) == hash(FRIENDS)
+
+
+def test_a_graph_is_not_equal_to_another_object():
+    assert FRIENDS != [("ann", "bob", 1.0)]
+
+
+def test_a_subgraph_has_the_edges_between_its_nodes():
+    part = FRIENDS[["dan", "bob", "cy"]]
+    assert part.nodes.tolist() == ["dan", "bob", "cy"]
+    assert list(part) == [("bob", "cy", 2.5), ("cy", "dan", 1.0)]
+    assert part.has_explicit_order
+    assert FRIENDS[np.array(["ann"])].n_edges == 0
+
+
+def test_a_subgraph_keeps_node_attributes():
+    graph = nx.Graph([("ann", "bob"), ("bob", "cy")])
+    graph.nodes["cy"]["age"] = 31
+    part = EdgeList.from_networkx(graph)[["cy", "bob"]]
+    assert part.to_networkx().nodes["cy"] == {"age": 31}
+
+
+@pytest.mark.parametrize(
+    ("ids", "words"),
+    [
+        ("ann", r"H\[\['ann'\]\]"),
+        (slice(2, 9, 3), r"H\.edges\[2:9:3\]"),
+        (["ann", "eve"], "node 'eve' is not in the graph"),
+        (["ann", "ann"], "listed twice"),
+    ],
+)
+def test_other_ways_to_index_show_the_working_call(ids, words):
+    with pytest.raises(InputError, match=words):
+        FRIENDS[ids]
+
+
+@pytest.mark.parametrize("name", ["edges.csv", "edges.parquet"])
+def test_a_saved_graph_is_read_back(tmp_path, name):
+    FRIENDS.save(tmp_path / name)
+    assert gs.read_edges(tmp_path / name).to_edge_list() == FRIENDS

@@ -2,10 +2,12 @@
 
 import networkx as nx
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse
 
+import graphsqueak as gs
 from graphsqueak import EdgeList, InputError, sources
 from graphsqueak.sources.graph_like import as_edge_list, as_stream
 
@@ -37,7 +39,6 @@ def test_streams_are_not_copied():
 @pytest.mark.parametrize(
     ("graph", "conversion"),
     [
-        ("edges.csv", r"graphsqueak\.read_edges\('edges\.csv'\)"),
         ([(0, 1)], r"EdgeList\.from_pairs\(edges\)"),
         (iter([(0, 1)]), r"EdgeList\.from_pairs\(edges\)"),
         ({0: [1]}, r"networkx\.Graph\(neighbors\)"),
@@ -53,3 +54,29 @@ def test_types_of_other_libraries_are_known_by_their_package():
     data = type("Data", (), {"__module__": "torch_geometric.data.data"})()
     with pytest.raises(InputError, match=r"type Data is not supported.*Sparsify\(keep=...\)"):
         as_stream(data)
+
+
+@pytest.fixture
+def path(tmp_path):
+    frame = pd.DataFrame({"source": ["ann", "bob"], "target": ["bob", "cy"], "weight": [1.0, 2.5]})
+    frame.to_csv(tmp_path / "edges.csv", index=False)
+    return tmp_path / "edges.csv"
+
+
+def test_a_path_is_read_as_a_file(path):
+    expected = gs.EdgeList.from_pairs([("ann", "bob"), ("bob", "cy", 2.5)])
+    for given in (path, str(path), gs.read_edges(path), pd.read_csv(path)):
+        assert as_edge_list(given) == expected
+        assert isinstance(as_stream(given), gs.EdgeSource)
+
+
+def test_results_from_a_path_are_those_from_its_edges(path):
+    assert gs.sparsify(path, keep=1.0) == as_edge_list(path)
+    assert gs.info(path).rows()[:-1] == gs.info(as_edge_list(path)).rows()[:-1]
+    solver = gs.LaplacianSolver(path)
+    assert solver.matrix.n_nodes == 3
+
+
+def test_a_path_that_does_not_exist_is_named():
+    with pytest.raises(gs.InputError, match=r"missing\.csv"):
+        as_edge_list("missing.csv")

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graphsqueak.graph import EdgeList
-from graphsqueak.sources import read_edges, summarize
+from graphsqueak.sources import info, read_edges
 
 
 @settings(max_examples=60, deadline=None)
@@ -23,7 +23,7 @@ from graphsqueak.sources import read_edges, summarize
 def test_agrees_with_the_graph_in_memory(edges, batch_size):
     text = "# source target weight\n" + "".join(f"{u} {v} {w}\n" for u, v, w in edges)
     source = read_edges(io.BytesIO(text.encode()), batch_size=batch_size)
-    summary = summarize(source)
+    summary = info(source)
     graph = EdgeList.from_pairs(edges)
     degree = np.bincount(np.concatenate([graph.tail, graph.head]), minlength=graph.n_nodes)
     assert summary.nodes == graph.n_nodes
@@ -43,15 +43,15 @@ def test_agrees_with_the_graph_in_memory(edges, batch_size):
 
 def test_kind_of_ids_bad_lines_and_cost():
     text = b"a b 1\nb c\nc d 2\n"
-    summary = summarize(read_edges(io.BytesIO(text), on_bad_line="skip"))
+    summary = info(read_edges(io.BytesIO(text), on_bad_line="skip"))
     assert (summary.id_kind, summary.bad_lines, summary.edges) == ("text", 1, 2)
     assert 0 < summary.seconds < 60
     assert summary.peak_rss_bytes > 2**20
-    assert summarize(EdgeList.from_pairs([("a", "b")])).id_kind == "text"
+    assert info(EdgeList.from_pairs([("a", "b")])).id_kind == "text"
 
 
 def test_a_graph_without_nodes():
-    summary = summarize(EdgeList(tail=[], head=[]))
+    summary = info(EdgeList(tail=[], head=[]))
     assert (summary.nodes, summary.components, summary.degree_min) == (0, 0, 0)
     assert not summary.weighted
 
@@ -59,5 +59,5 @@ def test_a_graph_without_nodes():
 def test_progress_is_told_after_every_batch():
     told = []
     source = read_edges(io.BytesIO(b"1 2\n2 3\n3 4\n"), batch_size=2)
-    summarize(source, progress=lambda done, fraction, note: told.append((done, note)))
+    info(source, progress=lambda done, fraction, note: told.append((done, note)))
     assert told == [(2, "3 nodes"), (3, "4 nodes")]

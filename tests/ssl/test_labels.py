@@ -2,6 +2,7 @@
 
 import networkx as nx
 import numpy as np
+import pandas as pd
 import pytest
 
 import graphsqueak as gs
@@ -136,9 +137,35 @@ def test_a_user_cross_validates_with_unlabeled_points():
     assert model.score(X, value) > 0.9
 
 
-@pytest.mark.parametrize("asked", [[0, 1], np.array([0, 1]), "n1", [("x",)], [("x", 0, 1, 2)]])
-def test_a_user_asks_for_nodes_by_number(asked):
+def test_nodes_of_the_graph_are_predicted_by_id():
+    graph, truth = two_blocks(12_870)
+    names = [f"n{number}" for number in range(graph.n_nodes)]
+    named = gs.EdgeList(tail=graph.tail, head=graph.head, weight=graph.weight, ids=names)
+    y = hide(truth, [0, 50])
+    for model, wanted in (
+        (gs.HFSClassifier().fit(graph, y), [51, 0, 3]),
+        (gs.StableHFSClassifier().fit(named, y), ["n51", "n0", "n3"]),
+    ):
+        for listed in (wanted, np.array(wanted), pd.Series(wanted)):
+            np.testing.assert_array_equal(model.predict(listed), model.predict()[[51, 0, 3]])
+            np.testing.assert_array_equal(
+                model.predict_proba(listed), model.predict_proba()[[51, 0, 3]]
+            )
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ("n1", r"predict\(\['n1'\]\)"),
+        (1, r"predict\(\[1\]\)"),
+        ([1, 999], "node 999 is not in the graph"),
+        ([("x",)], "pass a list of their ids"),
+        ([("x", 0, 1, 2)], "pass a list of their ids"),
+        (two_blocks(12_870)[0], r"predict\(\) for all nodes"),
+    ],
+)
+def test_other_ways_to_ask_for_nodes_are_refused_with_the_working_call(asked, words):
     graph, truth = two_blocks(12_870)
     clf = gs.HFSClassifier().fit(graph, hide(truth, [0, 50]))
-    with pytest.raises(InputError, match=r"take them from predict\(\) without an argument"):
+    with pytest.raises(InputError, match=words):
         clf.predict(asked)

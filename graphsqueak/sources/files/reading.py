@@ -18,6 +18,8 @@ edges add up, unless `duplicates` is "first" or "error" (`distinct.py`). Self-lo
 weight zero are dropped and counted.
 """
 
+from __future__ import annotations
+
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace

@@ -12,6 +12,8 @@ The file appears whole or not at all: it is written next to its path and renamed
 Matrix Market and METIS are written by `matrix_market.py` and `metis.py`, which also read them.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,6 +27,7 @@ from graphsqueak.sources.edge_source import EdgeSource
 from graphsqueak.sources.files.matrix_market import write_matrix_market
 from graphsqueak.sources.files.metis import write_metis
 from graphsqueak.sources.files.reading import FileSource
+from graphsqueak.sources.graph_like import GraphLike, as_stream
 from graphsqueak.system.atomic import STANDARD_OUTPUT, atomic_file
 from graphsqueak.system.paths import is_remote, local_path, same_file
 from graphsqueak.validation import check_choice
@@ -49,7 +52,7 @@ _NEEDS_QUOTES = r'^[#%"\s\x{FEFF}]|\s$'
 
 
 def write_edges(
-    edges: EdgeList | EdgeSource,
+    graph: GraphLike,
     path: str | Path,
     *,
     weights: bool | str = "auto",
@@ -59,11 +62,11 @@ def write_edges(
 
     Parameters
     ----------
-    edges : EdgeList or EdgeSource
-        A source is written batch by batch, except as Matrix Market or METIS, whose first line
-        is the number of edges, and as GraphML.
+    graph : GraphLike
+        A file or a source is written batch by batch, except as Matrix Market or METIS, whose first
+        line is the number of edges, and as GraphML.
     path : str or Path
-        An existing file is replaced, unless `edges` are read from it. "-" is standard output, as
+        An existing file is replaced, unless the graph is read from it. "-" is standard output, as
         .tsv.
     weights : bool or "auto"
         Whether to write weights. "auto" leaves them out if all are 1. Those of a pipe are always
@@ -82,10 +85,7 @@ def write_edges(
     bob,cy
     """
     check_choice("weights", weights, (True, False, "auto"))
-    if not isinstance(edges, EdgeList | EdgeSource):
-        raise InputError(
-            f"edges is a {type(edges).__name__}; give an EdgeList or what read_edges returns"
-        )
+    edges = as_stream(graph)
     form, compression = format_of(path)
     _refuse_own_input(edges, path)
     if form in ("mtx", "metis", "graphml"):
@@ -213,7 +213,7 @@ def _write_batches(edges, path, form, compression, *, weights, header):
         atomic_file(path, compression) as file,
         _open_table(file, form, header=header, of_edges=True) as table,
     ):
-        batches = iter(edges)
+        batches = edges.batches()
         batch = next(batches, EdgeList.from_validated([], [], [], n_nodes=0))
         with_weights = _has_weights(batch) if weights == "auto" else weights
         while batch is not None:

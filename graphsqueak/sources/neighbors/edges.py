@@ -16,6 +16,8 @@ pair, it is yielded with the lower number's list; if only one has it, with that 
 Approximate lists (`approximate=True`) do not have this property; their pairs are kept in memory.
 """
 
+from __future__ import annotations
+
 import tempfile
 import threading
 import weakref
@@ -61,7 +63,7 @@ def neighbor_edges(
     scratch: str | Path | None = None,
     progress: Progress = False,
     random_state: RandomState = None,
-) -> "NeighborSource":
+) -> NeighborSource:
     """Return the nearest-neighbor graph of points as a stream.
 
     Use it to sparsify or label points whose neighbor graph is too large for memory. The neighbors

@@ -12,6 +12,8 @@ edges, so that ten million rows may project to ten billion edges. They are never
                   certificates and streamed solves are about the whole graph
 """
 
+from __future__ import annotations
+
 import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -54,7 +56,7 @@ def read_projection(
     batch_size: int = 1_000_000,
     format: str = "auto",
     random_state: RandomState = None,
-) -> "ProjectionSource":
+) -> ProjectionSource:
     """Read an entity-attribute table as the graph of entities that share an attribute.
 
     Use it if a table lists what entities have, and entities are related because they have the same
@@ -264,7 +266,7 @@ class ProjectionSource(FileSource):
             "bad_lines": n_bad_lines,
         }
 
-    def sample_for(self, budget: Callable[[int, int], int]) -> "ProjectionSource":
+    def sample_for(self, budget: Callable[[int, int], int]) -> ProjectionSource:
         """Return a source of the same graph with the sampled edges that a sparsifier needs.
 
         Parameters

@@ -16,6 +16,8 @@ largest eigenvalue of L_G^+ L_H, which a second run finds in fewer steps, by a f
 sqrt(kappa). Each of them solves with G, which must be in memory.
 """
 
+from __future__ import annotations
+
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field

@@ -11,6 +11,8 @@ of all edges sum to n_nodes - n_components (Foster's theorem).
 `selected`, estimates from `sketch`.
 """
 
+from __future__ import annotations
+
 import numpy as np
 import scipy.optimize
 from numpy.typing import ArrayLike

@@ -14,6 +14,8 @@ edge that was deleted. Linear sketches of all edges do, but take n log^3 n numbe
 contain no edges.
 """
 
+from __future__ import annotations
+
 from collections.abc import Collection
 from copy import copy
 from dataclasses import replace
@@ -190,7 +192,8 @@ class StreamSparsifier(BaseStream):
         """
         self._check_not_consumed()
         self._result = None
-        for part in self._budget.sample_source(as_stream(batch)):
+        source = self._budget.sample_source(as_stream(batch))
+        for part in source.batches():
             tail, head, n_nodes = self._numbering.apply(part)
             self._ingest_pane(0, tail, head, part.weight, n_nodes)
         return self
@@ -223,7 +226,7 @@ class StreamSparsifier(BaseStream):
         self._is_consumed = consume
         return self._finalize(self._engines[0], n_edges, consume=consume)
 
-    def merge(self, *others: "StreamSparsifier", random_state: RandomState = None) -> Self:
+    def merge(self, *others: StreamSparsifier, random_state: RandomState = None) -> Self:
         """Return a stream that has seen the edges of all: parts of one graph, or several graphs.
 
         Degrees are added, components united and samples concatenated, which are resparsified if

@@ -21,6 +21,8 @@ next pane begins.
 Results depend on the edges and their order, not on how they were cut into batches.
 """
 
+from __future__ import annotations
+
 import math
 import os
 from collections.abc import Collection
@@ -171,7 +173,8 @@ class TimedSparsifier(BaseStream):
         self
         """
         self._check_not_consumed()
-        for part in self._budget.sample_source(as_stream(batch)):
+        source = self._budget.sample_source(as_stream(batch))
+        for part in source.batches():
             if not isinstance(part, TimedEdges):
                 if part.n_edges:
                     raise InputError(
@@ -324,7 +327,7 @@ class TimedSparsifier(BaseStream):
             seed=child_seed(self._seed, Step.MERGE),
         )
 
-    def merge(self, *others: "TimedSparsifier", random_state: RandomState = None) -> Self:
+    def merge(self, *others: TimedSparsifier, random_state: RandomState = None) -> Self:
         """Return a stream that has seen the edges of all, pane by pane.
 
         Parameters

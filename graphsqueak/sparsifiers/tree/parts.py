@@ -30,6 +30,8 @@ References
       PhD thesis, 2017.
 """
 
+from __future__ import annotations
+
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -151,7 +153,7 @@ def _read(piece, seed, settings, options, prior):
     else:
         stream = StreamSparsifier(**settings, options=options, random_state=seed)
     try:
-        for batch in piece.graph:
+        for batch in piece.graph.batches():
             stream.partial_fit(batch)
     except BufferOverflow:
         return _read(piece, seed, settings, options, prior=b"")
@@ -166,7 +168,7 @@ def grow_tree(
     shape: str | int | Tree = "guided",
     seed: int,
     backend: Callable = run_here,
-    store: "LeafStore | None" = None,
+    store: LeafStore | None = None,
     progress: Progress = False,
 ) -> TreeResult:
     """Run the merge tree over the parts of a graph.

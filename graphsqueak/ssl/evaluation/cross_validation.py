@@ -4,8 +4,10 @@ Removing the nodes of a fold would change the graph that the other nodes are pre
 fold hides the labels of its nodes only (`GraphSplit`), and scores the predictions for them.
 """
 
+from __future__ import annotations
+
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -14,20 +16,19 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone, 
 
 from graphsqueak.errors import InputError
 from graphsqueak.randomness import RandomState
-from graphsqueak.sources.edge_source import EdgeSource
-from graphsqueak.sources.graph_like import GraphLike, as_edge_list
+from graphsqueak.sources.graph_like import GraphLike, as_edge_list, as_stream
+from graphsqueak.ssl.alignment import Labels
 from graphsqueak.ssl.labels import given_labels, is_missing, is_unlabeled
 from graphsqueak.ssl.selection.graph_split import GraphSplit
-from graphsqueak.ssl.stable_classifier import StableHFSClassifier
 
 __all__ = ["cross_validate"]
 
 
 def cross_validate(
+    estimator: BaseEstimator,
     graph: GraphLike,
-    y: ArrayLike | Mapping,
+    y: Labels,
     *,
-    estimator: BaseEstimator | None = None,
     scoring: str | Callable | Iterable[str] | None = None,
     features: ArrayLike | None = None,
     n_splits: int = 5,
@@ -37,14 +38,15 @@ def cross_validate(
 
     Parameters
     ----------
-    graph : EdgeList, EdgeSource, scipy adjacency matrix or networkx graph
-        Each fold is fitted to the whole graph.
-    y : array of shape (n_nodes,), or mapping from node ids to labels
-        -1 marks a node without a class, and NaN one without a value. A pandas Series, or a table
-        with the columns node and label, is a mapping. Arrays are matched by position if that is
-        unambiguous (`graphsqueak.ssl.alignment`).
-    estimator : estimator of graphsqueak, optional
-        Default: `StableHFSClassifier`.
+    estimator : estimator of graphsqueak
+        Such as `StableHFSClassifier()`. It is cloned for each fold.
+    graph : GraphLike
+        Each fold is fitted to the whole graph. A file is read again for each fold.
+    y : Labels
+        Array of shape (n_nodes,), mapping from node ids to labels, pandas Series, table with the
+        columns node and label, or path of such a table. -1 marks a node without a class, and NaN
+        one without a value. Arrays are matched by position if that is unambiguous
+        (`graphsqueak.ssl.alignment`).
     scoring : str, callable or several names, optional
         Scorers of scikit-learn: "accuracy", "roc_auc", "average_precision", "f1_macro", ...
         Default: accuracy, or the coefficient of determination of a regressor.
@@ -63,24 +65,32 @@ def cross_validate(
     Examples
     --------
     >>> from graphsqueak.datasets import load_karate
+    >>> from graphsqueak.ssl import StableHFSClassifier
     >>> y = np.full(34, -1)
     >>> y[[0, 1, 2, 4, 6, 8, 23, 28, 30, 33]] = 0, 0, 0, 0, 0, 1, 1, 1, 1, 1
-    >>> cross_validate(load_karate(), y, scoring="roc_auc", random_state=7)["test_score"]
+    >>> model = StableHFSClassifier()
+    >>> cross_validate(model, load_karate(), y, scoring="roc_auc", random_state=7)["test_score"]
     array([1., 1., 1., 1., 1.])
     """
-    model = StableHFSClassifier() if estimator is None else estimator
+    if not hasattr(estimator, "get_params"):
+        raise InputError(
+            f"the first argument is a {type(estimator).__name__}, not an estimator: call "
+            "cross_validate(estimator, graph, y), for example with StableHFSClassifier()"
+        )
     # `Smoothed` is a classifier if its estimator is one.
-    is_class = is_classifier(getattr(model, "estimator", model))
+    is_class = is_classifier(getattr(estimator, "estimator", estimator))
     scorers = _scorers(scoring, "accuracy" if is_class else "r2")
-    # A source is read again for each fold; everything else is converted once.
-    source = graph if isinstance(graph, EdgeSource) else as_edge_list(graph)
+    # A source is read again for each fold.
+    source = as_stream(graph)
+    if not source.is_rereadable:
+        source = as_edge_list(source)
     given = given_labels(y, is_unlabeled if is_class else is_missing)
     columns: dict[str, list] = {name: [] for name in ("fit_time", *scorers)}
     for train, test in GraphSplit(n_splits, random_state=random_state).split(None, given.values):
         data = {"y": _hide(given, train)}
         if features is not None:
             data["features"] = features
-        fitted: Any = clone(model)
+        fitted: Any = clone(estimator)
         start = time.perf_counter()
         fitted.fit(source, **data)
         columns["fit_time"].append(time.perf_counter() - start)

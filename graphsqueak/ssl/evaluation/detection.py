@@ -5,6 +5,8 @@ of the class. The smallest set of nodes that is expected to contain a fraction R
 consists of the nodes with the largest scores whose sum is R times the total.
 """
 
+from __future__ import annotations
+
 from collections.abc import Collection, Mapping
 from typing import Any
 

@@ -6,6 +6,8 @@ where P averages over neighbors (`neighborhood`) and X^2 is the elementwise squa
 these columns needs no homophily: it also learns that nodes of a class differ from their neighbors.
 """
 
+from __future__ import annotations
+
 from typing import Self
 
 import numpy as np
@@ -79,7 +81,7 @@ class NeighborMeans(TransformerMixin, BaseEstimator):
         ----------
         X : array or data frame of shape (n_nodes, n_features)
             One row per node.
-        graph : EdgeList, EdgeSource, scipy adjacency matrix or networkx graph
+        graph : GraphLike
             A file is read once per hop.
         ids : array of shape (n_nodes,), optional
             The node of each row. Default: the column node of a table, else the index of a pandas

@@ -17,6 +17,8 @@ References
         personalized PageRank. ICLR 2019.
 """
 
+from __future__ import annotations
+
 from contextlib import contextmanager
 from typing import Any
 
@@ -93,7 +95,7 @@ class Neighborhood:
 
     Parameters
     ----------
-    graph : EdgeList, EdgeSource, scipy adjacency matrix or networkx graph
+    graph : GraphLike
     n_rows : int
         Number of rows of the table, one per node.
     ids : array of shape (n_rows,), optional
@@ -143,7 +145,7 @@ class Neighborhood:
         first = self.source
         if not self.is_in_memory:
             # The first batch shows what kind of ids the stream has.
-            first = next(iter(self.source), EdgeList.from_validated([], [], [], 0))
+            first = next(self.source.batches(), EdgeList.from_validated([], [], [], 0))
         if first.has_explicit_order:
             n_nodes = first.n_nodes if first.node_ids is None else len(first.node_ids)
             # More nodes may follow in a stream without ids.

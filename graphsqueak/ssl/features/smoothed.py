@@ -17,8 +17,9 @@ References
         personalized PageRank. ICLR 2019.
 """
 
+from __future__ import annotations
+
 import warnings
-from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -31,11 +32,15 @@ from graphsqueak.errors import InputError
 from graphsqueak.graph.id_arrays import as_permutation
 from graphsqueak.randomness import RandomState
 from graphsqueak.sources.graph_like import GraphLike
+from graphsqueak.ssl.alignment import Labels
 from graphsqueak.ssl.base import UnreachedWarning
 from graphsqueak.ssl.decisions.homophily import HomophilyWarning, measure_homophily
+from graphsqueak.ssl.decisions.label_weights import node_weights
 from graphsqueak.ssl.features.mixture import ClassMixture, ValueMixture
 from graphsqueak.ssl.features.neighborhood import Neighborhood, split_features
+from graphsqueak.ssl.labels import class_labels, real_labels
 from graphsqueak.ssl.model_selection import MIN_LOO_LABELS
+from graphsqueak.ssl.new_nodes import find_nodes
 from graphsqueak.validation import check_count
 
 __all__ = ["Smoothed"]
@@ -115,7 +120,7 @@ class Smoothed(BaseEstimator):
     def fit(
         self,
         graph: GraphLike,
-        y: ArrayLike | Mapping,
+        y: Labels,
         features: ArrayLike,
         *,
         ids: ArrayLike | None = None,
@@ -124,12 +129,13 @@ class Smoothed(BaseEstimator):
 
         Parameters
         ----------
-        graph : EdgeList, EdgeSource, scipy adjacency matrix or networkx graph
-        y : array of shape (n_nodes,), or mapping from node ids to labels or values
-            -1 marks a node without a class and NaN one without a value. A pandas Series, or a
-            table with the columns node and label, is a mapping. Arrays are matched by position if
-            that is unambiguous (`graphsqueak.ssl.alignment`): to the rows of `features`, unless the
-            ids are exactly 0, ..., n_nodes - 1.
+        graph : GraphLike
+        y : Labels
+            Array, mapping from node ids to labels or values, pandas Series, table with the columns
+            node and label, or path of such a table. -1 marks a node without a class and NaN one
+            without a value. Arrays are matched by position if that is unambiguous
+            (`graphsqueak.ssl.alignment`): to the rows of `features`, unless the ids are exactly 0,
+            ..., n_nodes - 1.
         features : array, data frame or sparse matrix of shape (n_nodes, n_features)
             One row per node.
         ids : array of shape (n_nodes,), optional
@@ -179,6 +185,8 @@ class Smoothed(BaseEstimator):
             weights = np.array(DEFAULT_WEIGHTS)
         self.weights_ = dict(zip(PARTS, weights.tolist(), strict=True))
 
+        # Nodes without edges: values per node are matched to them when the model is scored.
+        self._nodes = neighborhood.nodes
         self.ids_ = neighborhood.nodes.ids
         # The last fit is that to all labels.
         scores = np.tensordot(weights, parts[:, -1], 1)
@@ -236,15 +244,54 @@ class Smoothed(BaseEstimator):
         """Return the predictions that are propagated; `CorrectAndSmooth` corrects them first."""
         return predictions.copy()
 
-    def predict(self) -> np.ndarray:
-        """Return the class, or value, of each node, in the order of `ids_`."""
-        check_is_fitted(self, "transduction_")
-        return self.transduction_
+    def predict(self, X: ArrayLike | None = None) -> np.ndarray:
+        """Return the class, or value, of some nodes.
 
-    def predict_proba(self) -> np.ndarray:
-        """Return the class probabilities of each node; columns in the order of `classes_`."""
+        Parameters
+        ----------
+        X : list or array of node ids, optional
+            Default: all nodes, in the order of `ids_`.
+        """
+        return self.transduction_[self._find(X)]
+
+    def predict_proba(self, X: ArrayLike | None = None) -> np.ndarray:
+        """Return the class probabilities of some nodes; columns in the order of `classes_`.
+
+        Parameters
+        ----------
+        X : list or array of node ids, optional
+            Default: all nodes, in the order of `ids_`.
+        """
         check_is_fitted(self, "label_distributions_")
-        return self.label_distributions_
+        return self.label_distributions_[self._find(X)]
+
+    def score(self, X: Any, y: Labels, sample_weight: Labels | None = None) -> float:
+        """Return the accuracy of a classifier, or the coefficient of determination of a regressor.
+
+        Parameters
+        ----------
+        X : graph or None
+            Not used: the nodes are those of the graph that the model was fitted to.
+        y, sample_weight : Labels
+            Matched to nodes as y in `fit`. Nodes without a label are not counted.
+        """
+        check_is_fitted(self, "transduction_")
+        read = class_labels if is_classifier(self.estimator) else real_labels
+        labels = read(y, self._nodes)
+        if sample_weight is not None:
+            sample_weight = node_weights(sample_weight, labels.nodes, self._nodes)
+        return labels.score(self.transduction_[labels.nodes], sample_weight)
+
+    def _find(self, X):
+        """Return which nodes X selects."""
+        check_is_fitted(self, "transduction_")
+        nodes = slice(None) if X is None else find_nodes(X, self._nodes)
+        if nodes is None:
+            raise InputError(
+                f"{type(self).__name__} predicts nodes of the graph that it was fitted to: pass a "
+                "list of their ids, predict([id, ...])"
+            )
+        return nodes
 
 
 def _select(mixture, left_out, *, has_low_homophily):

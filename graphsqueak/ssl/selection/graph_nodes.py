@@ -4,6 +4,8 @@ Selected rows of an adjacency matrix lose their edges to other rows. A `GraphNod
 graph, and selects nodes.
 """
 
+from __future__ import annotations
+
 import copy
 from typing import Any
 
@@ -67,7 +69,7 @@ class GraphNodes:
     def __len__(self) -> int:
         return self.nodes.size
 
-    def __getitem__(self, rows: Any) -> "GraphNodes":
+    def __getitem__(self, rows: Any) -> GraphNodes:
         """Return the selected nodes of the same graph."""
         # The graph is shared, not copied.
         selected = copy.copy(self)

@@ -5,17 +5,18 @@ edges are missing as well, so that the score is that of a sparser graph. Here ev
 nodes and all edges, and only the labels of its test nodes are hidden.
 """
 
-from collections.abc import Iterator, Mapping
+from __future__ import annotations
+
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.model_selection import BaseCrossValidator
 
 from graphsqueak.errors import InputError, Parameter
 from graphsqueak.randomness import RandomState
 from graphsqueak.sources.graph_like import as_edge_list
-from graphsqueak.ssl.alignment import is_series, split_by_id
+from graphsqueak.ssl.alignment import Labels, is_series, split_by_id
 from graphsqueak.ssl.labels import class_labels, is_missing, is_unlabeled
 from graphsqueak.ssl.selection.graph_nodes import GraphNodes
 from graphsqueak.validation import check_count
@@ -61,7 +62,7 @@ class GraphSplit(BaseCrossValidator):
         return check_count("n_splits", self.n_splits, least=2)
 
     def split(
-        self, X: Any, y: ArrayLike | Mapping | None = None, groups: Any = None
+        self, X: Any, y: Labels | None = None, groups: Any = None
     ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield the training nodes and the test nodes of each fold.
 

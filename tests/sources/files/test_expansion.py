@@ -15,10 +15,10 @@ import scipy.sparse
 import zstandard
 
 from graphsqueak import InputError, cli, neighbor_edges, read_edges
-from graphsqueak.cli.label_table import read_labels
 from graphsqueak.sources.files.parts import ByteStream
 from graphsqueak.sources.neighbors.point_files import read_points
 from graphsqueak.sources.table_files import table_batches
+from graphsqueak.ssl.label_table import read_labels
 from graphsqueak.system.expansion import EXPANSION_VARIABLE, allowed_bytes, refuse_bomb
 from graphsqueak.system.memory import peak_rss
 from graphsqueak.system.packing import pack_bytes, unpack

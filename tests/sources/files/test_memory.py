@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 PEAK = (
-    "import sys; from graphsqueak.sources import read_edges, summarize;"
-    "print(summarize(read_edges(sys.argv[1])).peak_rss_bytes)"
+    "import sys; from graphsqueak.sources import info, read_edges;"
+    "print(info(read_edges(sys.argv[1])).peak_rss_bytes)"
 )
 
 

@@ -126,7 +126,7 @@ def test_networkx_ids_are_written_by_name(tmp_path):
         (TRIANGLE, "a.parquet.gz", "leave .gz away"),
         (TRIANGLE, "no/such/folder/a.csv", "does not exist; create it"),
         (TRIANGLE, "folder.csv", "is a folder"),
-        ([(1, 2)], "a.csv", "edges is a list; give an EdgeList"),
+        ([(1, 2)], "a.csv", "EdgeList.from_pairs"),
         (EdgeList.from_pairs([("a\nb", "c")]), "a.csv", "cannot be written as text"),
         (EdgeList.from_pairs([("", "c")]), "a.tsv", "cannot be written as text"),
         (EdgeList.from_pairs([(1, "1")]), "a.tsv", "written the same"),

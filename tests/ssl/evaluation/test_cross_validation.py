@@ -16,7 +16,7 @@ def test_scores_are_those_of_fits_without_the_fold():
     y = hide(truth, np.random.default_rng(5).choice(600, 100, replace=False))
     model = gs.StableHFSClassifier(random_state=7)
     got = gs.cross_validate(
-        graph, y, estimator=model, scoring=["accuracy", "roc_auc"], n_splits=4, random_state=3
+        model, graph, y, scoring=["accuracy", "roc_auc"], n_splits=4, random_state=3
     )
     folds = list(gs.ssl.GraphSplit(4, random_state=3).split(None, y))
     assert np.concatenate([test for _, test in folds]).size == 100
@@ -34,16 +34,18 @@ def test_text_by_id_and_a_stream(tmp_path):
     named = gs.EdgeList(tail=graph.tail, head=graph.head, n_nodes=80, ids=names)
     gs.write_edges(named, tmp_path / "edges.tsv")
     labels = {names[node]: "ab"[truth[node]] for node in range(0, 80, 2)}
-    for source, model in ((named, None), (gs.read_edges(tmp_path / "edges.tsv"), "sparse")):
-        estimator = None if model is None else gs.SparseHFSClassifier(random_state=7)
-        got = gs.cross_validate(source, labels, estimator=estimator, random_state=3)
+    for source, model in (
+        (named, gs.StableHFSClassifier()),
+        (gs.read_edges(tmp_path / "edges.tsv"), gs.SparseHFSClassifier(random_state=7)),
+    ):
+        got = gs.cross_validate(model, source, labels, random_state=3)
         assert got["test_score"].mean() > 0.9
 
 
 def test_values_features_and_a_function():
     ring = gs.EdgeList(tail=np.arange(100), head=(np.arange(100) + 1) % 100)
     y = np.where(np.arange(100) % 2 == 0, np.sin(np.arange(100) / 16), np.nan)
-    got = gs.cross_validate(ring, y, estimator=gs.StableHFSRegressor(), random_state=3)
+    got = gs.cross_validate(gs.StableHFSRegressor(), ring, y, random_state=3)
     assert (got["test_score"] > 0.9).all()
     graph, truth = two_blocks(17_733)
     seen = []
@@ -53,9 +55,9 @@ def test_values_features_and_a_function():
         return float((model.predict(nodes) == labels).mean())
 
     got = gs.cross_validate(
+        gs.Smoothed(LogisticRegression(), random_state=7),
         graph,
         truth,
-        estimator=gs.Smoothed(LogisticRegression(), random_state=7),
         features=truth[:, None],
         scoring=score,
         n_splits=2,
@@ -67,4 +69,4 @@ def test_values_features_and_a_function():
 def test_an_unknown_score_is_refused():
     graph, truth = two_blocks(17_733)
     with pytest.raises(gs.InputError, match="'accurate' is not a valid scoring"):
-        gs.cross_validate(graph, truth, scoring="accurate")
+        gs.cross_validate(gs.StableHFSClassifier(), graph, truth, scoring="accurate")

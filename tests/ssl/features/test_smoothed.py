@@ -1,6 +1,7 @@
 """A model of features on a graph: better than both where both help, never much worse."""
 
 import numpy as np
+import polars as pl
 import pytest
 from sklearn.base import clone
 from sklearn.linear_model import LinearRegression, LogisticRegression
@@ -131,3 +132,21 @@ def test_few_labels_and_odd_estimators(model):
     assert model.fit(graph, y, X).chosen_ == "mixture"
     with pytest.raises(gs.InputError, match="predict_proba"):
         model.set_params(estimator=LinearSVC()).fit(graph, y, X)
+
+
+def test_score_and_predictions_by_id(model, tmp_path):
+    graph, truth = uneven_blocks(17_733, 0.8, n_nodes=200, degree=10)
+    X = truth[:, None] + np.random.default_rng(7).normal(size=(truth.size, 1))
+    y = np.where(np.arange(truth.size) % 3 == 0, truth, -1)
+    model.fit(graph, y, X)
+    assert model.score(graph, truth) == np.mean(model.predict() == truth)
+    weight = np.arange(truth.size, dtype=float)
+    expected = np.average(model.predict() == truth, weights=weight)
+    assert model.score(None, truth, weight) == pytest.approx(expected)
+    table = pl.DataFrame({"node": np.arange(truth.size), "label": truth})
+    table.write_csv(tmp_path / "truth.csv")
+    assert model.score(None, tmp_path / "truth.csv") == model.score(None, truth)
+    np.testing.assert_array_equal(model.predict([5, 2]), model.predict()[[5, 2]])
+    np.testing.assert_array_equal(model.predict_proba([5, 2]), model.predict_proba()[[5, 2]])
+    with pytest.raises(gs.InputError, match=r"predict\(\[id"):
+        model.predict([("new", 5)])

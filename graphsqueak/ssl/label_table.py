@@ -3,13 +3,16 @@
 import io
 import math
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from graphsqueak.errors import InputError
 from graphsqueak.system.paths import is_remote, local_path
 from graphsqueak.system.remote import read_bytes
 
-__all__ = ["LabelTable", "read_label_table", "read_labels"]
+if TYPE_CHECKING:
+    import polars
+
+__all__ = ["LabelTable", "read_label_frame", "read_label_table", "read_labels"]
 
 
 def read_labels(path: str | Path) -> tuple[dict, dict]:
@@ -74,7 +77,7 @@ def read_label_table(path: str | Path, *, ids: str = "auto") -> LabelTable:
     -------
     LabelTable
     """
-    table = _with_integers(_name_columns(_read_table(path, ids), path), path)
+    table = read_label_frame(path, ids=ids)
     given: dict = {}
     truth: dict = {}
     weight: dict = {}
@@ -95,6 +98,22 @@ def read_label_table(path: str | Path, *, ids: str = "auto") -> LabelTable:
     if not given:
         raise InputError(f"{path} labels no node; label at least one")
     return LabelTable(given, truth, weight, list(nodes))
+
+
+def read_label_frame(path: str | Path, *, ids: str = "auto") -> "polars.DataFrame":
+    """Read a table of labels as a data frame that has the columns node and label.
+
+    Parameters
+    ----------
+    path, ids
+        As in `read_label_table`.
+
+    Returns
+    -------
+    polars.DataFrame
+        With all columns and rows of the file, also those without a label.
+    """
+    return _with_integers(_name_columns(_read_table(path, ids), path), path)
 
 
 def _as_weight(value, path, number):
