@@ -154,10 +154,10 @@ def test_tables_cannot_be_cut_into_parts_unless_held(columns):
 @pytest.mark.parametrize(
     ("thing", "line"),
     [
-        ("edges.tsv", r"read_edges\('edges.tsv'\)"),
+        ("edges.tsv", r"there is no file edges\.tsv"),
         ([(0, 1)], "EdgeList.from_pairs"),
         ({0: [1]}, r"from_networkx\(networkx.Graph\(neighbors\)\)"),
-        (7, "an EdgeList, graphsqueak.read_edges"),
+        (7, "an EdgeList, the path of a file"),
     ],
 )
 def test_what_is_unknown_is_told_the_line_that_converts_it(thing, line):
