@@ -88,7 +88,10 @@ def mails(path):
 def warm_up(points, truth):
     """A few mails, so that no method pays for compiled code."""
     few, labels = points[::8], truth[::8]
-    draws = {count: evaluation.draw_labels(labels, count, 1, SEED) for count in (20, min(300, labels.size // 2))}
+    draws = {
+        count: evaluation.draw_labels(labels, count, 1, SEED)
+        for count in (20, min(300, labels.size // 2))
+    }
     on_graph(few, labels, 100, draws)
     nearest(few, labels, draws)
     eigenfunctions(few, labels, draws)
