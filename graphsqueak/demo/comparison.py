@@ -93,6 +93,7 @@ def _methods(stream, dense, chosen, seed):
     # Relative to the mean degree, so that the smoothness is the same on every graph.
     eta = 0.03 / dense.degrees().mean()
     eta_chosen = 0.03 / chosen.degrees().mean()
+    # Among this fraction of the nodes are KEEP of all edges, on average.
     n_samples = int(np.sqrt(KEEP) * dense.n_nodes)
     stable_hfs = partial(ssl.StableHFSClassifier, random_state=seed)
     sparse_hfs = partial(

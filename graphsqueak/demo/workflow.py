@@ -211,8 +211,10 @@ def lay_out(labeled: Labeled, sparsifier: EdgeList) -> Layout:
 
     on_graph = _spectral_layout(labeled.graph)
     row = {name: number for number, name in enumerate(sparsifier.ids.tolist())}
+    # Files number the nodes in order of appearance.
     order = [row[name] for name in labeled.graph.ids.tolist()]
     on_sparsifier = _spectral_layout(sparsifier)[order]
+    # Signs of eigenvectors are arbitrary, and close ones may be rotated.
     rotation, _ = orthogonal_procrustes(on_sparsifier, on_graph)
     return Layout(on_graph, on_sparsifier @ rotation, labeled.is_spam)
 

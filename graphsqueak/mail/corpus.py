@@ -120,6 +120,7 @@ class MailSource:
             if read is None:
                 counts["unreadable"] += 1
                 continue
+            # A digest takes less memory than the words.
             if self.deduplicate:
                 of_words = hashlib.blake2b(" ".join(words(read.text)).encode(), digest_size=16)
                 if of_words.digest() in digests_of_words:

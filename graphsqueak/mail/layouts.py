@@ -240,6 +240,7 @@ def _read_mbox(path):
     files = sorted(filter(_is_mbox, _mail_files(path))) if path.is_dir() else [path]
     for file in files:
         name = file.relative_to(path).as_posix() if path.is_dir() else file.name
+        # A link may lead to any file of the user.
         _check_inside(file, path, place=str(file))
         box = mailbox.mbox(file, create=False)
         try:
@@ -305,8 +306,10 @@ class _Table:
     """Rows of a csv or tsv, and the columns whose names are known."""
 
     def __init__(self, data):
+        # The default of 128 KiB is less than a long mail.
         csv.field_size_limit(128 << 20)
         text = read_bytes_as_text(data)[0].replace("\0", "").removeprefix("\ufeff")
+        # The header shows the separator: the most frequent candidate.
         header = text.partition("\n")[0]
         separator = max(",;\t", key=header.count)
         self.rows = csv.reader(io.StringIO(text, newline=""), delimiter=separator)

@@ -88,6 +88,7 @@ class _Parser:
         content_type = first_field(fields, "content-type").decode("ascii", "replace")
         kind = content_type.partition(";")[0].strip().lower() or default_type
         maintype, _, subtype = kind.partition("/")
+        # RFC 2045, 5.2: an entity with an invalid type is plain text.
         if kind.count("/") != 1:
             maintype, subtype = "text", "plain"
         if maintype == "text":
@@ -95,6 +96,7 @@ class _Parser:
         elif depth == LIMITS.nesting:
             self.is_cut |= maintype in ("multipart", "message")
         elif maintype == "multipart":
+            # RFC 2046, 5.1.5: the parts of a digest are messages unless they declare a type.
             child_type = "message/rfc822" if subtype == "digest" else "text/plain"
             self._read_multipart(content_type, body, stop, default_type=child_type, depth=depth + 1)
         elif maintype == "message" and subtype != "delivery-status":
@@ -109,6 +111,7 @@ class _Parser:
         # Start of a line "From ..." that no header line has followed.
         last_envelope = None
         while line := _HEADER_LINE.match(data, position, stop):
+            # The rest of the section is skipped, so that the body can still be read.
             if line.end() - start > LIMITS.header_section_bytes:
                 self.is_cut = True
                 blank_line = data.find(b"\n\n", position, stop)
