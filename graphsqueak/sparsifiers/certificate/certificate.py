@@ -8,8 +8,6 @@ The extreme ratios lambda_min and lambda_max of x' L_H x to x' L_G x determine e
 cuts, eigenvalues, effective resistances and conductances of G, given those of H (`bounds_on`).
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, field, fields
 from typing import Any
