@@ -29,6 +29,10 @@ __all__ = ["TEXT_STAGES"]
 # What differs from run to run or from machine to machine.
 MEASURED = re.compile(r"second|^time$|rss|memory|bytes")
 
+# Lines that slow runs print, for example while kernels are compiled.
+PROGRESS = re.compile(
+    r"^graphsqueak: .*( \.\.\.|: compiling, once on this machine.*|/s(, .*)?)\n", re.MULTILINE
+)
 LONG_FLOAT = re.compile(r"\d{1,3}(?:,\d{3})+\.\d+|-?\d+\.\d{4,}(?:e[+-]?\d+)?")
 
 
@@ -347,7 +351,8 @@ def run_command(arguments):
     ):
         warnings.simplefilter("always", UserWarning)
         code = run(arguments)
-    record = {"code": code, "stderr": rounded_text(err.getvalue())}
+    printed = PROGRESS.sub("", err.getvalue())
+    record = {"code": code, "stderr": rounded_text(printed)}
     if "--json" in arguments and code == 0:
         record["json"] = rounded(json.loads(out.getvalue()))
     else:

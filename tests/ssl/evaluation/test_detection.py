@@ -90,7 +90,10 @@ def test_the_recall_that_is_asked_for_is_reached(fraud, capsys):
     [
         (["--top", "5"], "need --positive-class"),
         (["--positive-class", "frod"], "not a class of the labels"),
-        (["--positive-class", "fraud", "--recall", "0.5", "--method", "hfs"], "are for sparse-hfs and stable-hfs"),
+        (
+            ["--positive-class", "fraud", "--recall", "0.5", "--method", "hfs"],
+            "are for sparse-hfs and stable-hfs",
+        ),
     ],
 )
 def test_wrong_options_of_the_command_are_refused(fraud, capsys, more, match):
