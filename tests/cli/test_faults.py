@@ -187,7 +187,7 @@ def stop_at(monkeypatch):
 
     def plan(number):
         n_passes = 0
-        read = FileSource.__iter__
+        read = FileSource.batches
 
         def read_or_stop(source):
             nonlocal n_passes
@@ -196,8 +196,8 @@ def stop_at(monkeypatch):
                 signal.raise_signal(signal.SIGTERM)
             return read(source)
 
-        monkeypatch.setattr(FileSource, "__iter__", read_or_stop)
-        return lambda: monkeypatch.setattr(FileSource, "__iter__", read)
+        monkeypatch.setattr(FileSource, "batches", read_or_stop)
+        return lambda: monkeypatch.setattr(FileSource, "batches", read)
 
     return plan
 
