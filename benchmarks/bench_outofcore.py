@@ -152,7 +152,7 @@ class Counted(sources.EdgeSource):
 
     def _batches(self):
         self.n_begun += 1
-        yield from self.edges
+        yield from self.edges.batches()
 
 
 def compile_all():

@@ -15,7 +15,7 @@ class Counted(sources.EdgeSource):
 
     def _batches(self):
         self.n_begun += 1
-        yield from self.graph
+        yield from self.graph.batches()
 
 
 def examples():

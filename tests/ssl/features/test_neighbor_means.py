@@ -20,7 +20,7 @@ class CountedPasses(gs.sources.EdgeSource):
 
     def _batches(self):
         self.n_passes += 1
-        yield from self._source
+        yield from self._source.batches()
 
 
 def dense_means(graph, X):
