@@ -98,7 +98,7 @@ def test_the_tasks_of_a_merge_tree_keep_the_components(seed):
     settings = {"n_edges": forest_size(graph) + 2}
     ends = np.linspace(0, graph.n_edges, 5).astype(int)
     states = [
-        leaf(Piece(k, [graph.part(ends[k], ends[k + 1])]), k, settings=settings, options=TIGHT)
+        leaf(Piece(k, graph.part(ends[k], ends[k + 1])), k, settings=settings, options=TIGHT)
         for k in range(4)
     ]
     pairs = [merge(states[:2], 10), merge(states[2:], 11)]
