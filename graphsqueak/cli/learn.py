@@ -1,5 +1,6 @@
 """graphsqueak learn: one pass of an online kernel learner over a table of any size."""
 
+from dataclasses import dataclass
 from typing import Annotated, Literal
 
 import typer
@@ -38,6 +39,63 @@ LEARNERS = {
 }
 
 
+@dataclass(frozen=True, kw_only=True)
+class Learner:
+    """The online learner and its parameters."""
+
+    n_components: Annotated[
+        int,
+        typer.Option(
+            "-m", "--n-landmarks", metavar="N", help="Maximum number of rows that are kept."
+        ),
+    ] = 100
+    learner: Annotated[
+        Literal[tuple(LEARNERS)],  # type: ignore[valid-type]
+        typer.Option(help="Algorithm. bpa-s to projectron++ are for classification only."),
+    ] = "con-kons"
+    gamma: Annotated[
+        str | None,
+        typer.Option(
+            metavar="GAMMA|auto",
+            help="Kernel exp(-GAMMA |x - y|^2) of standardized features. auto runs seven widths "
+            "and mixes them by their losses.",
+            show_default="1 / features",
+            rich_help_panel=ADVANCED,
+        ),
+    ] = None
+    discount: Annotated[
+        float,
+        typer.Option(
+            metavar="FACTOR",
+            help="Factor by which the weight of past rows falls per row; 1 forgets none "
+            "(con-kons, pros-n-kons and b-kons).",
+            rich_help_panel=ADVANCED,
+        ),
+    ] = 1.0
+
+    def make(self, random_state):
+        """Return the learner, with the options that its class has."""
+        from inspect import signature
+
+        from graphsqueak import online
+
+        learner = getattr(online, LEARNERS[self.learner])
+        options = {
+            "n_components": self.n_components,
+            "discount": self.discount,
+            "random_state": random_state,
+        }
+        parameters = signature(learner).parameters
+        if self.discount != 1 and "discount" not in parameters:
+            raise InputError(
+                f"--discount is for con-kons, pros-n-kons and b-kons, not for {self.learner}"
+            )
+        options = {key: value for key, value in options.items() if key in parameters}
+        if self.gamma is not None:
+            options["kernel_params"] = _kernel_params(self.gamma)
+        return learner(**options)
+
+
 @with_option_groups
 def learn(
     table: Annotated[
@@ -47,16 +105,6 @@ def learn(
     task: Annotated[
         Literal["auto", "regression", "classification"], typer.Option(help="Kind of the target.")
     ] = "auto",
-    n_components: Annotated[
-        int,
-        typer.Option(
-            "-m", "--n-landmarks", metavar="N", help="Maximum number of rows that are kept."
-        ),
-    ] = 100,
-    learner: Annotated[
-        Literal[tuple(LEARNERS)],  # type: ignore[valid-type]
-        typer.Option(help="Algorithm. bpa-s to projectron++ are for classification only."),
-    ] = "con-kons",
     features: Annotated[
         str | None,
         typer.Option(
@@ -71,25 +119,6 @@ def learn(
             rich_help_panel=ADVANCED,
         ),
     ] = None,
-    gamma: Annotated[
-        str | None,
-        typer.Option(
-            metavar="GAMMA|auto",
-            help="Kernel exp(-GAMMA |x - y|^2) of standardized features. auto runs seven widths "
-            "and mixes them by their losses.",
-            show_default="1 / features",
-            rich_help_panel=ADVANCED,
-        ),
-    ] = None,
-    discount: Annotated[
-        float,
-        typer.Option(
-            metavar="FACTOR",
-            help="Factor by which the weight of past rows falls per row; 1 forgets none "
-            "(con-kons, pros-n-kons and b-kons).",
-            rich_help_panel=ADVANCED,
-        ),
-    ] = 1.0,
     out: Annotated[
         str | None,
         typer.Option(
@@ -102,6 +131,7 @@ def learn(
     ] = None,
     force: Force = False,
     *,
+    learner: Learner,
     checkpointing: Checkpointing,
     printing: Printing,
     random_state: Seed = None,
@@ -135,7 +165,7 @@ def learn(
     missing = checkpointing.note_missing()
     if missing is not None and not printing.quiet:
         print_line(missing, on_stderr=True)
-    estimator = _make_learner(learner, n_components, gamma, discount, random_state)
+    estimator = learner.make(random_state)
     for _, path, is_of_earlier_run in side_outputs:
         if force and exists(path) and not is_of_earlier_run(path):
             remove(path)
@@ -155,7 +185,7 @@ def learn(
     if checkpoint is not None:
         note_written(checkpoint, [out])
     if printing.as_json:
-        print_json({**run._asdict(), "learner": learner, "seed": random_state})
+        print_json({**run._asdict(), "learner": learner.learner, "seed": random_state})
     elif not printing.quiet:
         loss = "error rate" if run.task == "classification" else "mean squared error"
         print_summary(
@@ -168,27 +198,6 @@ def learn(
 
 def _split(names):
     return [name.strip() for name in names.split(",")]
-
-
-def _make_learner(name, n_components, gamma, discount, random_state):
-    """Return the learner, with the options that its class has."""
-    from inspect import signature
-
-    from graphsqueak import online
-
-    learner = getattr(online, LEARNERS[name])
-    options = {
-        "n_components": n_components,
-        "discount": discount,
-        "random_state": random_state,
-    }
-    parameters = signature(learner).parameters
-    if discount != 1 and "discount" not in parameters:
-        raise InputError(f"--discount is for con-kons, pros-n-kons and b-kons, not for {name}")
-    options = {key: value for key, value in options.items() if key in parameters}
-    if gamma is not None:
-        options["kernel_params"] = _kernel_params(gamma)
-    return learner(**options)
 
 
 def _kernel_params(gamma):

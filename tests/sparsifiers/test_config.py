@@ -46,7 +46,7 @@ def test_function_documents_every_parameter():
 
 def test_types_of_the_function_are_those_of_the_configuration_or_text():
     """Durations may be text, and options are made if they are not given."""
-    parameters = inspect.signature(gs.sparsify).parameters
+    parameters = inspect.signature(gs.sparsify, eval_str=True).parameters
     for field in fields(SparsifyConfig):
         annotation = parameters[field.name].annotation
         if field.name in {"half_life", "window"}:
