@@ -130,7 +130,7 @@ def test_commands_say_it_before_the_work(tmp_path, capsys):
     expected = "expected: 525 edges, an error above 1"
     assert f"warning: --keep leaves 1.5 edges per node; {expected}" in printed
     assert re.search(r"20% +700 +2\.0 +above 1 ", printed)
-    assert "Less than --keep 0.1 cannot hold the nodes together." in printed
+    assert "Less than --keep 0.1 is too few edges to keep the nodes connected." in printed
     assert run(["sparsify", edges, "-o", out, "--keep", "0.6", "--seed", "3"]) == 0
     told = capsys.readouterr()
     assert "expected: 2,100 edges, an error of about 0.4" in told.err

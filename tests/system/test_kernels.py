@@ -164,11 +164,9 @@ def results():
     large = gs.sparsify(dense, n_edges=3000, random_state=SEED, options=by_degree)
     in_place = gs.StreamOptions(degree_approx_min_nodes=1, inplace_min_edges=1, chunk_size=1024)
     many = gs.sparsify(dense, n_edges=3000, random_state=SEED, options=in_place)
-    ends, forest = (
-        (dense.tail, dense.head, dense.weight),
-        union_edges(make_sets(300), dense.tail, dense.head),
-    )
-    coarse = degree_sketch(*ends, forest, dense.degrees(), seed=SEED).points
+    in_forest = union_edges(make_sets(300), dense.tail, dense.head)
+    sample = SampledEdges(dense.tail, dense.head, dense.weight, in_forest)
+    coarse = degree_sketch(sample, dense.degrees(), seed=SEED).points
     rng = np.random.default_rng(SEED)
     solver = LaplacianSolver(sparse, solver="cholesky", ridge=0.1, random_state=SEED)
     solved = solver.solve(rng.standard_normal((sparse.n_nodes, 9)))
@@ -179,7 +177,9 @@ def results():
     near = [gs.neighbor_edges(rows, 4).to_edge_list() for rows in (points, small.to_scipy())]
     certificate = gs.certify(graph, sparse, steps=4, random_state=SEED)
     product = StreamedLaplacian(graph, sparse).multiply(rng.standard_normal((3000, 2)))
-    twice = SampledEdges(*(np.repeat(column, 2) for column in (*ends, forest)))
+    twice = SampledEdges(
+        *(np.repeat(column, 2) for column in (dense.tail, dense.head, dense.weight, in_forest))
+    )
     merged = twice.weight[: coalesce(twice, 300)]
     table = "".join(f"{entity} {entity % 7}\n" for entity in range(300)).encode()
     shared_by = gs.read_projection(io.BytesIO(table))
