@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numba.core import event
 
-from graphsqueak.cli import options
+from graphsqueak.cli.groups import Printing
 from graphsqueak.sources import erdos_renyi
 from graphsqueak.sparsifiers import certify, uniform_sparsifier
 from graphsqueak.system.progress import reporter
@@ -60,9 +60,9 @@ def test_short_work_prints_nothing(capsys):
 
 
 def test_commands_print_progress_without_a_terminal():
-    assert options.shows_progress(quiet=False, as_json=False)
-    assert not options.shows_progress(quiet=True, as_json=False)
-    assert not options.shows_progress(quiet=False, as_json=True)
+    assert Printing(quiet=False, as_json=False).progress
+    assert not Printing(quiet=True, as_json=False).progress
+    assert not Printing(quiet=False, as_json=True).progress
 
 
 def test_a_certificate_reports_the_fraction_of_its_steps():
