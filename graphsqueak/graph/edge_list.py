@@ -139,16 +139,15 @@ class EdgeList(ArrowExport):
         keep = ~(is_loop | is_zero)
         if not keep.all():
             tail, head, weight = tail[keep], head[keep], weight[keep]
-        edges = EdgeList.from_validated(
-            tail,
-            head,
-            weight,
-            n_nodes,
-            None if ids is None else with_explicit_order(ids),
+        self._set_fields(
+            tail=tail,
+            head=head,
+            weight=weight,
+            n_nodes=n_nodes,
+            node_ids=None if ids is None else with_explicit_order(ids),
             n_self_loops=int(np.count_nonzero(is_loop)),
             n_zero_weights=int(np.count_nonzero(is_zero & ~is_loop)),
         )
-        self.__dict__.update(edges.__dict__)
 
     @classmethod
     def from_validated(
@@ -175,19 +174,28 @@ class EdgeList(ArrowExport):
             Number of edges that the caller dropped.
         """
         edges = cls.__new__(cls)
+        edges._set_fields(
+            tail=tail,
+            head=head,
+            weight=weight,
+            n_nodes=n_nodes,
+            node_ids=ids,
+            n_self_loops=n_self_loops,
+            n_zero_weights=n_zero_weights,
+        )
+        return edges
+
+    def _set_fields(self, *, tail, head, weight, n_nodes, **fields):
         index_dtype = np.int32 if n_nodes <= np.iinfo(np.int32).max else np.int64
         # Fields are written to __dict__ because __setattr__ raises.
-        edges.__dict__.update(
+        self.__dict__.update(
             n_nodes=int(n_nodes),
             tail=_read_only(tail, index_dtype),
             head=_read_only(head, index_dtype),
             weight=_read_only(weight, np.float64),
-            node_ids=ids,
-            n_self_loops=n_self_loops,
-            n_zero_weights=n_zero_weights,
             certificate=None,
+            **fields,
         )
-        return edges
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"an EdgeList is immutable: {name} cannot be assigned")

@@ -12,16 +12,9 @@ matrix is relabeled in the same order, which makes its products faster as well.
 
 import numba
 import numpy as np
-import scipy.sparse
 
 from graphsqueak.solvers.elimination import eliminate
-from graphsqueak.solvers.matrix import (
-    CSRLaplacian,
-    aligned_like,
-    as_unsigned,
-    inverse_or_zero,
-    split_by_work,
-)
+from graphsqueak.solvers.matrix import CSRLaplacian, aligned_like, as_unsigned, split_by_work
 from graphsqueak.solvers.vectors import (
     MAX_WIDTH,
     add_scaled,
@@ -65,19 +58,17 @@ class ApproximateCholesky:
 
     def __init__(self, matrix, *, seed):
         steps = eliminate(matrix, seed=seed)
-        target = _invert(steps.order)[steps.target].view(np.int32)
-        shape = (matrix.n_nodes, matrix.n_nodes)
-        columns = np.ones(target.size, dtype=np.int8)
-        leading = scipy.sparse.csr_array((columns, target, steps.start), shape=shape).tocsc()
-        visit = _sort_depth_first(leading.indptr, leading.indices)
+        visit = _sort_depth_first(steps.start, _invert(steps.order)[steps.target])
         self.order = steps.order[visit]
         start, target, fraction = _permute_rows(
             steps.start, steps.target, steps.fraction, visit, _invert(self.order)
         )
         self._start = as_unsigned(start)
         self._target = as_unsigned(target)
+        pivot = steps.pivot[visit]
+        inverse_pivot = np.divide(1.0, pivot, out=np.zeros(pivot.size), where=pivot > 0)
         # Entries of F and inv(P) per dtype; those in single precision are made on first use.
-        self._values = {np.dtype(np.float64): (fraction, inverse_or_zero(steps.pivot[visit]))}
+        self._values = {np.dtype(np.float64): (fraction, inverse_pivot)}
         self._z = np.empty((0, 0))
         self.matrix = _permute_matrix(matrix, self.order)
 
@@ -139,13 +130,23 @@ def _permute_rows(start, neighbor, weight, order, position):
 
 
 @njit_cached
-def _sort_depth_first(first, source):
-    """Return an order of the columns in which each closely follows all columns that lead to it.
-
-    The columns that lead to c are source[first[c] : first[c + 1]].
-    """
-    n_nodes = first.size - 1
+def _sort_depth_first(start, target):
+    """Return an order of the columns in which each closely follows all columns that lead to it."""
+    n_nodes = start.size - 1
+    # Transpose the factor: the columns that lead to c are source[first[c] : first[c + 1]].
+    first = np.zeros(n_nodes + 1, dtype=np.int64)
+    for t in target:
+        first[t + 1] += 1
+    for c in range(n_nodes):
+        first[c + 1] += first[c]
     cursor = first[:-1].copy()
+    source = np.empty(target.size, dtype=np.int32)
+    for c in range(n_nodes):
+        for e in range(start[c], start[c + 1]):
+            source[cursor[target[e]]] = c
+            cursor[target[e]] += 1
+    cursor[:] = first[:-1]
+
     # Visit in postorder, from the columns that are eliminated last.
     is_seen = np.zeros(n_nodes, dtype=np.bool_)
     stack = np.empty(n_nodes, dtype=np.int32)

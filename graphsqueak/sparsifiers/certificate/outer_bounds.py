@@ -128,8 +128,8 @@ class OuterBounds:
             error=run.error,
             min_component=self._min_component,
         )
-        self.low = max(low, recurrence.find_bound(low, -1))
-        self.high = min(high, recurrence.find_bound(high, 1))
+        self.low = max(low, recurrence.find_low(low))
+        self.high = min(high, recurrence.find_high(high))
 
 
 class _Recurrence(NamedTuple):
@@ -146,10 +146,15 @@ class _Recurrence(NamedTuple):
     error: float
     min_component: float
 
-    def find_bound(self, known, sign):
-        """Return a lower (sign -1) or upper (1) bound on all eigenvalues, given another one."""
-        outermost = self.values[-1] if sign > 0 else self.values[0]
-        return outermost + sign * self._find_outermost(outermost, sign, sign * (known - outermost))
+    def find_low(self, known):
+        """Return a lower bound on all eigenvalues; `known` is one already."""
+        smallest = self.values[0]
+        return smallest - self._find_outermost(smallest, -1, smallest - known)
+
+    def find_high(self, known):
+        """Return an upper bound on all eigenvalues; `known` is one already."""
+        largest = self.values[-1]
+        return largest + self._find_outermost(largest, 1, known - largest)
 
     def _find_outermost(self, ritz_value, sign, max_distance):
         """Return the largest distance from a Ritz value at which an eigenvalue is possible.

@@ -31,13 +31,11 @@ is a few percent: 0.4 on random graphs of mean degree 40 and 2.9 of 10, 3.9 and 
 of 46 and 20, 1.0 on neighbor graphs in three dimensions.
 """
 
-from itertools import pairwise
-
 import numba
 import numpy as np
 
 from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.randomness import uniforms
+from graphsqueak.randomness import ITEM_WORD, uniform
 from graphsqueak.solvers.laplacian_solver import LaplacianSolver
 from graphsqueak.solvers.matrix import aligned_like, inverse_or_zero, multiply
 from graphsqueak.sparsifiers.resistance.sketch import (
@@ -48,7 +46,6 @@ from graphsqueak.sparsifiers.resistance.sketch import (
 from graphsqueak.system.kernels import (
     STEPS_PER_EDGE,
     parallel_njit,
-    parts,
     read_only_views,
     run_kernel,
 )
@@ -198,18 +195,29 @@ def coarse_sparsifier(edges, inv_degree, *, edges_per_node, seed):
         Edges to sample per node.
     seed : int
     """
-    sampled = []
-    # In blocks, to bound temporary memory.
-    for start, stop in pairwise(parts(edges.n_edges)):
-        tail, head, weight, in_forest = edges.select(slice(start, stop))
-        weight = weight.astype(np.float64)
-        probability = edges_per_node * weight * (inv_degree[tail] + inv_degree[head])
-        probability = np.minimum(probability, 1.0)
-        probability[in_forest] = 1.0
-        is_kept = uniforms(seed, start, stop) < probability
-        sampled.append((tail[is_kept], head[is_kept], (weight / probability)[is_kept]))
-    columns = map(np.concatenate, zip(*sampled, strict=True))
-    return EdgeList.from_validated(*columns, inv_degree.size)
+    is_kept = np.empty(edges.n_edges, dtype=np.bool_)
+    run_kernel(
+        _sample_by_degrees,
+        STEPS_PER_EDGE * edges.n_edges,
+        *read_only_views(*edges[:3]),
+        inv_degree,
+        edges_per_node,
+        np.uint64(seed),
+        is_kept,
+    )
+    tail, head, weight, in_forest = edges.select(np.flatnonzero(is_kept | edges.in_forest))
+    weight = weight.astype(np.float64)
+    probability = np.minimum(edges_per_node * weight * (inv_degree[tail] + inv_degree[head]), 1.0)
+    probability[in_forest] = 1.0
+    return EdgeList.from_validated(tail, head, weight / probability, inv_degree.size)
+
+
+@parallel_njit
+def _sample_by_degrees(tail, head, weight, inv_degree, scale, seed, sampled):
+    """Sample edges with probabilities scale * w * (1 / d_u + 1 / d_v)."""
+    for e in numba.prange(tail.size):
+        probability = scale * weight[e] * (inv_degree[tail[e]] + inv_degree[head[e]])
+        sampled[e] = uniform(seed, np.uint64(e), ITEM_WORD) < probability
 
 
 @parallel_njit

@@ -10,8 +10,6 @@ Nodes are numbered as they appear, so that the smaller node of an edge is often 
 in a table of nodes is in the cache whenever loops run over edges in order of the larger node.
 """
 
-from itertools import pairwise
-
 import numba
 import numpy as np
 from scipy.sparse import get_index_dtype
@@ -54,12 +52,9 @@ def coalesce(edges, n_nodes):
     # A node is shifted by this number of bits to its range.
     shift = max((n_nodes - 1).bit_length() - _LOG2_RANGES, 0)
     n_ranges = (n_nodes - 1 >> shift) + 1
-    start = np.zeros(n_ranges + 1, dtype=np.int64)
-    # In blocks, to bound temporary memory.
-    for a, b in pairwise(parts(edges.n_edges)):
-        larger = np.maximum(edges.tail[a:b], edges.head[a:b])
-        start[1:] += np.bincount(larger >> shift, minlength=n_ranges)
-    start = start.cumsum()
+    count = np.zeros(n_ranges + 1, dtype=np.int64)
+    _count_heads(edges.tail, edges.head, shift, count)
+    start = count.cumsum()
     _distribute(*edges, shift, start[:-1].copy(), start[1:])
     size = np.zeros_like(start)
     run_kernel(
@@ -74,12 +69,32 @@ def coalesce(edges, n_nodes):
         *edges,
         size,
     )
-    # Close the gaps between the ranges.
+    return close_gaps(edges, start, size)
+
+
+def close_gaps(edges, start, size):
+    """Move the first size[p + 1] edges of every part p together; return how many there are.
+
+    Parameters
+    ----------
+    edges : SampledEdges
+        Overwritten.
+    start : ndarray
+        Where every part begins.
+    size : ndarray
+        Edges left in every part, after a leading 0.
+    """
     first = size.cumsum()
     for column in edges:
         for p in np.flatnonzero(first[:-1] < start[:-1]):
             column[first[p] : first[p + 1]] = column[start[p] : start[p] + size[p + 1]]
     return int(first[-1])
+
+
+@njit_cached
+def _count_heads(tail, head, shift, count):
+    for e in range(tail.size):
+        count[(max(tail[e], head[e]) >> shift) + 1] += 1
 
 
 @njit_cached

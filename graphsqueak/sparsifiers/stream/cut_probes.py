@@ -86,7 +86,8 @@ class RandomCuts:
         n_unions = np.count_nonzero(union_edges(make_sets(n_nodes), edges.tail, edges.head))
         if n_nodes - n_unions != n_components:
             return np.inf
-        return _largest_change(expected, found)
+        ratio = np.divide(found, expected, out=np.ones(_N_CUTS), where=expected != 0)
+        return float(np.abs(ratio - 1).max())
 
     def _grow(self, n_nodes):
         n_known = self._signs.size
@@ -121,9 +122,12 @@ class BottleneckCuts(NamedTuple):
 
         If resistances are right, a cut keeps at least as many edges as a node has on average.
         """
-        change = _largest_change(self.weights, _cut_weights(self.sides, sampled))
+        before = self.weights
+        after = _cut_weights(self.sides, sampled)
+        ratio = np.divide(after, before, out=np.ones_like(before), where=before > 0)
+        change = np.abs(ratio - 1).max()
         by_chance = N_STD_BY_CHANCE * np.sqrt(self.sides.size / max(sampled.n_edges, 1))
-        return change if change > by_chance else 0.0
+        return float(change) if change > by_chance else 0.0
 
 
 def warn_if_worse(predicted: float, error: float) -> None:
@@ -138,11 +142,6 @@ def warn_if_worse(predicted: float, error: float) -> None:
         ),
         stacklevel=4,
     )
-
-
-def _largest_change(before, after):
-    ratio = np.divide(after, before, out=np.ones(_N_CUTS), where=before != 0)
-    return float(np.abs(ratio - 1).max())
 
 
 def _cut_weights(sides, edges):

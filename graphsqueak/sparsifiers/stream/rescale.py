@@ -16,8 +16,6 @@ all weights after the last step would meet the total as well, with up to twice t
 the degrees.
 """
 
-from itertools import pairwise
-
 import numba
 import numpy as np
 
@@ -94,10 +92,7 @@ def rescale_to_degrees(edges, degrees, fixed):
         if step % 2 == 0:
             goal = np.sqrt(scale * np.maximum(goal, 0.0))
         scale = np.clip(goal, 1 / _LARGEST_SCALE, _LARGEST_SCALE)
-    # In blocks, to bound temporary memory.
-    for a, b in pairwise(part):
-        change = factor * scale[edges.tail[a:b]] * scale[edges.head[a:b]]
-        edges.weight[a:b] *= np.where(fixed[a:b], 1.0, change)
+    run_kernel(_multiply_weights, n_steps, part, *edges[:3], fixed, scale, factor)
 
 
 @parallel_njit
@@ -122,3 +117,11 @@ def _sum_scaled(part, tail, head, weight, fixed, scale, sums):
                 total += w * scale[v]
                 part_sums[v] += w * scale[u]
         part_sums[u] = total
+
+
+@parallel_njit
+def _multiply_weights(part, tail, head, weight, fixed, scale, factor):
+    for p in numba.prange(part.size - 1):
+        for e in range(part[p], part[p + 1]):
+            if not fixed[e]:
+                weight[e] *= factor * scale[tail[e]] * scale[head[e]]
