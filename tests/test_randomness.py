@@ -23,6 +23,7 @@ SEEDS = {name: int(key) for name, key in vars(randomness).items() if name.endswi
 USES = {
     "CYCLE_WORD": {"sources/projections/cliques.py"},
     "ITEM_WORD": {
+        "sparsifiers/resistance/degrees.py",
         "sparsifiers/stream/arrival_filter.py",
         "sparsifiers/stream/pivotal_sampling.py",
     },
