@@ -1,4 +1,4 @@
-"""The pictures of README.md and docs/concepts.md, drawn anew from computed graphs.
+"""The pictures of README.md and docs/explanation/concepts.md, drawn anew from computed graphs.
 
 python benchmarks/pictures.py        # writes docs/*.png
 """

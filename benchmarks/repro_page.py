@@ -1,4 +1,5 @@
-"""The tables of docs/reproduction.md: write them, read them back, and compute their verdicts.
+"""The tables of docs/research/reproduction.md: write them, read them back, and compute their
+verdicts.
 
 Each table is between the marks of its name; everything else on the page is left alone.
 
@@ -16,7 +17,7 @@ from graphsqueak.report.table import text_table
 
 __all__ = ["read", "verdict", "write"]
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "reproduction.md"
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "research" / "reproduction.md"
 HEADER = (
     "data",
     "algorithm",

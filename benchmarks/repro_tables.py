@@ -4,9 +4,9 @@
 
 Every run has its own order of the rows (its own blocks, in the last table) and its own seed; ours
 is the mean and the standard deviation over runs, next to the printed figures. The verdicts are
-those of `repro_page`. `--write` puts the tables into docs/reproduction.md, between its marks;
-`--verdicts` computes the verdicts on the page again, from the figures on the page. Data are looked
-up as `real_data` says; missing data sets are left out.
+those of `repro_page`. `--write` puts the tables into docs/research/reproduction.md, between its
+marks; `--verdicts` computes the verdicts on the page again, from the figures on the page. Data are
+looked up as `real_data` says; missing data sets are left out.
 
 Algorithm 14 of the thesis (PROS-N-KONS) prints the step sigma_t / 2. For the squared loss with
 predictions within C = 1, sigma is 1/8, so these rows ("printed step") have eta = 1/16. The rows

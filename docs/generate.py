@@ -44,7 +44,7 @@ def commands():
     """Return a section per command: what it does, examples, its arguments and options."""
     parts = [f"{NOTE}# Commands\n\nEvery command exits with 0, or with 2 and one line on standard "]
     parts += ["error where the input needs a look. Completion for your shell: "]
-    parts += ["[tour.md](tour.md#completion).\n"]
+    parts += ["[start/tour.md](start/tour.md#completion).\n"]
     for name, command in sorted(typer.main.get_command(app).commands.items()):
         parts.append(f"\n## {name}\n\n{_describe(command.help)}\n")
         parts.append("| | | meaning | default |\n| --- | --- | --- | --- |\n")

@@ -14,13 +14,13 @@ import typer
 from graphsqueak.cli import app
 
 ROOT = Path(__file__).parent.parent
-PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 COMMANDS = typer.main.get_command(app).commands
 PAGE = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["README.md", "docs/tour.md"])
+@pytest.mark.parametrize("name", ["README.md", "docs/start/tour.md"])
 def test_shell_blocks_run(name, tmp_path):
     blocks = re.findall(r"^```sh\n(.*?)^```$", (ROOT / name).read_text(), re.M | re.S)
     assert blocks
@@ -35,7 +35,7 @@ def test_shell_blocks_run(name, tmp_path):
 
 def test_only_pages_whose_shell_blocks_run_have_some():
     having = {page.relative_to(ROOT).as_posix() for page in PAGES if "```sh\n" in page.read_text()}
-    assert having == {"README.md", "docs/tour.md"}
+    assert having == {"README.md", "docs/start/tour.md"}
 
 
 def test_generated_pages_and_stubs_are_up_to_date():

@@ -55,7 +55,7 @@ def test_every_page_is_reached_once_from_the_front_page(source):
     written = {p for ending in ("md", "rst", "ipynb") for p in source.rglob(f"*.{ending}")}
     assert set(reached) == written
     names = {page.name for page in reached}
-    assert {path.name for path in ROOT.glob("docs/*.md")} <= names
+    assert {path.name for path in ROOT.glob("docs/**/*.md")} <= names
     assert {path.name for path in ROOT.glob("notebooks/*.ipynb")} <= names
 
 

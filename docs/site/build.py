@@ -53,8 +53,10 @@ def gather(source):
     shutil.copy(HERE / "site.css", source / "_static")
     for name in BESIDE:
         shutil.copy(ROOT / name, source)
-    for path in [*ROOT.glob("docs/*.md"), *ROOT.glob("docs/*.png")]:
-        shutil.copy(path, source / "docs")
+    for path in [*ROOT.glob("docs/**/*.md"), *ROOT.glob("docs/*.png")]:
+        target = source / path.relative_to(ROOT)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, target)
     for path in ROOT.glob("notebooks/*.ipynb"):
         shutil.copy(path, source / "notebooks")
     add_contents(source)
@@ -63,16 +65,17 @@ def gather(source):
 
 
 def add_contents(source):
-    """The front page is README.md; the guide has the pages in the order of docs/README.md."""
+    """The front page is README.md; the guide has the pages in the order of docs/index.md."""
     front = (ROOT / "README.md").read_text().replace("](notebooks)", "](notebooks/index.md)")
-    chapters = ["Guide <docs/README>", "notebooks/index", "Names <docs/api>", "docs/cli"]
+    chapters = ["Guide <docs/index>", "notebooks/index", "Names <docs/api>", "docs/cli"]
     chapters += ["CHANGELOG", "CONTRIBUTING", "SECURITY"]
     (source / "index.md").write_text(front + contents(chapters))
-    guide = source / "docs" / "README.md"
+    guide = source / "docs" / "index.md"
     text = guide.read_text()
-    named = re.findall(r"\]\((\w+)\.md\)", text)
-    others = sorted(path.stem for path in guide.parent.glob("*.md"))
-    apart = {"README", "api", "cli"}
+    named = re.findall(r"\]\(([\w/]+)\.md\)", text)
+    paths = guide.parent.rglob("*.md")
+    others = sorted(str(path.relative_to(guide.parent).with_suffix("")) for path in paths)
+    apart = {"index", "api", "cli"}
     pages = [name for name in dict.fromkeys([*named, *others]) if name not in apart]
     guide.write_text(text + contents(pages))
 

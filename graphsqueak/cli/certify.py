@@ -36,7 +36,7 @@ def certify(
         float,
         typer.Option(
             metavar="GAMMA",
-            help="Compare L + GAMMA I instead of L, see docs/certify.md.",
+            help="Compare L + GAMMA I instead of L, see docs/explanation/certificates.md.",
             rich_help_panel=ADVANCED,
         ),
     ] = 0.0,

@@ -59,7 +59,7 @@ class Method:
         float,
         typer.Option(
             metavar="GAMMA",
-            help="Preserve L + GAMMA I instead of L, see docs/sparsify.md.",
+            help="Preserve L + GAMMA I instead of L, see docs/explanation/algorithm.md.",
             rich_help_panel=ADVANCED,
         ),
     ] = 0.0

@@ -5,8 +5,9 @@ is at most
 
     (1 + c / a)^2 times that of the exact solution,   c = |K - K~| <= e g / (1 - e),
 
-and g / (1 - e) for the regularized K~ [C17, Corollary 4.4], corrected in docs/errata.md. For points
-drawn from a distribution whose covariance has eigenvalues at most i^-q, q >= 1, the ridge
+and g / (1 - e) for the regularized K~ [C17, Corollary 4.4], corrected in docs/research/errata.md.
+For points drawn from a distribution whose covariance has eigenvalues at most i^-q, q >= 1, the
+ridge
 
     a = n lam,    lam = n^(-q / (1 + q)),
 
@@ -77,7 +78,7 @@ def ridge_risk(epsilon: float, *, ridge: float, alpha: float, regularized: bool 
     Returns
     -------
     Bound
-        Factor of [C17, Corollary 4.4], as corrected in docs/errata.md.
+        Factor of [C17, Corollary 4.4], as corrected in docs/research/errata.md.
 
     Examples
     --------

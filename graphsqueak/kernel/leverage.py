@@ -32,7 +32,8 @@ for its part of the data. (Raw points with weight 1 are exact and do not count.)
 
 (1 - e) raw is a lower and (1 + (2 k - 1) e) raw an upper bound of tau. If k = 0, g' = g and raw is
 exact. Each bound is within a factor rho = (1 + (2 k - 1) e) / (1 - e) of tau. [CLV17, Eq. 5] has
-1 / g instead of 1 / g', and the thesis (1 + (k n - 1) e) for a k-way merge; see docs/errata.md.
+1 / g instead of 1 / g', and the thesis (1 + (k n - 1) e) for a k-way merge; see
+docs/research/errata.md.
 
 References
 ----------
@@ -204,7 +205,7 @@ def online_effective_dimension(
 
     The dictionary of KORS has at most 3 q d_onl landmarks. For a unit diagonal and n / g >= 1.24,
     d_onl is at most 2 d_eff log(2 n / g). [C17, Lemma 3.9] prints 2 d_eff log(n / g), which fails
-    for n / g < 3.5 (see docs/errata.md).
+    for n / g < 3.5 (see docs/research/errata.md).
 
     Parameters
     ----------

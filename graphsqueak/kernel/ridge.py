@@ -92,7 +92,7 @@ class NystromRidge(RegressorMixin, LandmarkEstimator):
     regularized: bool = False
 
     # The error of a regression is largest where most points are, and leverage scores are small
-    # there; see docs/kernel.md for other fractions.
+    # there; see docs/kernels/dictionaries.md for other fractions.
     _uniform_share = 1 / 3
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:

@@ -10,7 +10,7 @@ neighbors, weighted by cosine, without a new fit. It becomes a node of the graph
 again when the known labels change.
 
 With less than a few hundred labels, most of the information is in the mails without a label: see
-docs/spam.md, which also has the accuracy compared with other filters.
+docs/research/spam.md, which also has the accuracy compared with other filters.
 """
 
 import re
@@ -75,7 +75,7 @@ class SpamFilter:
     """Spam filter that learns from few labels and from the mails without a label.
 
     Use it for a mailbox in which 20 to some hundred mails are labeled spam or ham. With 1,000
-    labels, logistic regression of the points of `load_mail` is as accurate (docs/spam.md).
+    labels, logistic regression of the points of `load_mail` is as accurate (docs/research/spam.md).
 
     Parameters
     ----------

@@ -7,7 +7,7 @@ the cosine, and edges of both views have the sum of the weights.
 
 On mails with full headers this halves the ham that is lost. If the headers have only the content
 type, it has no effect; joining every mail to its five nearest by headers costs up to five points
-(docs/spam.md).
+(docs/research/spam.md).
 """
 
 from typing import Any

@@ -23,8 +23,8 @@ where k is the largest k(x, x), J the number of epochs (how often learning start
 and with every new coordinate), and L* the minimum of sum_t (w'phi_t - y_t)^2 + alpha |w|^2. For one
 dictionary J <= 1 + 3 q d_onl(gamma). A learner without a horizon has a dictionary for each of its
 phases (`pros_n_kons.doubling_phase`), and their epochs add up: regret is additive, and the other
-terms of a phase are at most those of all rounds. docs/errata.md lists the corrections: Theorems 5.8
-and 5.9 print L^2 / alpha once for all epochs, 2 J C, and e' alpha |w|^2.
+terms of a phase are at most those of all rounds. docs/research/errata.md lists the corrections:
+Theorems 5.8 and 5.9 print L^2 / alpha once for all epochs, 2 J C, and e' alpha |w|^2.
 
 SkeGD has two bounds [ZL19, supplement, Theorems 1 and 2], both corrected. With tau = s_m / s_p, T
 points, and all singular values of S_p'U within 1 +- e0, U a basis of the columns of the landmarks,
@@ -42,7 +42,7 @@ round, is at most
 Here v <= L z / lam is the longest optimum of a cycle, and K_j and Z_j Z_j' are the kernel matrix of
 the rounds of a cycle and its approximation, in the 2-norm. The first two terms are those of
 gradient descent within a cycle, the last is what a hypothesis loses in z_j [YLMJZ12, Theorem 2].
-The printed theorem has another last term, which does not hold (docs/errata.md).
+The printed theorem has another last term, which does not hold (docs/research/errata.md).
 
 References
 ----------

@@ -12,9 +12,9 @@ L L' = E = D K D + alpha I,
 
 No quantity is divided by g or eta, so rounds with g = 0 need no special case: if the prediction was
 clipped, c contains the projection, which [C17, Lemma 5.2] and [CLV17c, Lemma 2] lose. The lemmas
-also misprint two terms (docs/errata.md). After a round L gains the row (d_t v', (alpha (1 + h_t
-a))^1/2), and p the term c_t v and one entry. A round takes one triangular solve, O(t^2), and t
-kernel evaluations [C17, Algorithm 12].
+also misprint two terms (docs/research/errata.md). After a round L gains the row (d_t v', (alpha (1
++ h_t a))^1/2), and p the term c_t v and one entry. A round takes one triangular solve, O(t^2), and
+t kernel evaluations [C17, Algorithm 12].
 
 Sketched-KONS adds only sampled steps to the matrix [C17, Algorithm 13]:
 

@@ -300,7 +300,7 @@ class CONKONS(PROSNKONS):
     """CON-KONS: Newton steps on a dictionary, continued when the dictionary grows.
 
     The learner to use by default: rounds take constant time, and losses were smaller than those of
-    the other learners in nearly all experiments (docs/online.md).
+    the other learners in nearly all experiments (docs/kernels/online.md).
 
     Parameters
     ----------

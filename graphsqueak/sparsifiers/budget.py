@@ -9,7 +9,7 @@ close to this bound on dense graphs, so n_edges edges on n nodes predict
 `error_prediction` has predictions for any graph.
 
 *Memory.* The peak of a process with a stream is at a resparsification (measured, see
-`docs/scaling.md`):
+`docs/howto/dask.md`):
 
     300 MiB + 500 bytes per node + 100 bytes per kept edge.
 

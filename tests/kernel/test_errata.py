@@ -1,4 +1,5 @@
-"""Every entry of docs/errata.md on kernels: the printed formula fails on an example, ours holds."""
+"""Every entry of docs/research/errata.md on kernels: the printed formula fails on an example, ours
+holds."""
 
 import math
 import re
@@ -24,7 +25,7 @@ from graphsqueak.kernel.samplers.dictionary import kors_copies
 from tests import reference
 from tests.kernel.problems import clusters, gaussian_matrix
 
-PAGE = Path(__file__).parents[2] / "docs" / "errata.md"
+PAGE = Path(__file__).parents[2] / "docs" / "research" / "errata.md"
 ONE = np.ones((1, 1))
 
 

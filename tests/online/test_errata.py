@@ -1,4 +1,5 @@
-"""The online entries of docs/errata.md: the printed formula fails on an example, ours holds."""
+"""The online entries of docs/research/errata.md: the printed formula fails on an example, ours
+holds."""
 
 import math
 import re
@@ -20,7 +21,7 @@ from graphsqueak.online.losses import LOSSES, get_loss
 from graphsqueak.online.newton import step_rule
 from tests import reference
 
-PAGE = Path(__file__).parents[2] / "docs" / "errata.md"
+PAGE = Path(__file__).parents[2] / "docs" / "research" / "errata.md"
 ALPHA, CLIP = 0.4, 0.6
 SIGMA = LOSSES["squared"].sigma(CLIP)
 

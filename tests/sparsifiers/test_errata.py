@@ -1,4 +1,5 @@
-"""The graph entries of docs/errata.md: the printed formula fails on an example, ours holds."""
+"""The graph entries of docs/research/errata.md: the printed formula fails on an example, ours
+holds."""
 
 import math
 import re
@@ -14,7 +15,7 @@ from graphsqueak.ssl.bounds import approximation_error, spectral_stability
 from graphsqueak.ssl.stable import stable_scores
 from tests import reference
 
-PAGE = Path(__file__).parents[2] / "docs" / "errata.md"
+PAGE = Path(__file__).parents[2] / "docs" / "research" / "errata.md"
 
 
 def test_every_entry_of_the_section_has_its_test_and_every_test_its_entry():

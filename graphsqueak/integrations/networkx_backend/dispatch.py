@@ -7,7 +7,7 @@ from typing import Any
 __all__ = ["can_run", "get_info", "should_run"]
 
 # For smaller graphs, the conversion takes longer than networkx. Documented in
-# docs/bring_your_own_graph.md.
+# docs/howto/load_data.md.
 MIN_NODES = 50
 # Parallel edges are not part of their definition in networkx.
 NOT_FOR_MULTIGRAPHS = (

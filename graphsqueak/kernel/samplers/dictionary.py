@@ -20,10 +20,10 @@ The accuracy that is asked for determines the number of copies q. A point is sam
 Binomial(q, p) copies of weight 1 / (q p). With the q of `batch_copies`, `kors_copies` or
 `squeak_copies`, the dictionary is (epsilon, ridge)-accurate with probability 1 - delta. The factor
 `rho` is how much smaller than the leverage score p may be (see `leverage`). These are the numbers
-of [C17, Chapter 3] and [CLV17c] as corrected in docs/errata.md: KORS needs a union bound over all
-steps, so that its logarithm has T^2, and its form in the thesis needs the factor rho. They keep
-every point of a data set of a few thousand. budget="practical" keeps rho log(n) / eps^2 and leaves
-out the constant factor.
+of [C17, Chapter 3] and [CLV17c] as corrected in docs/research/errata.md: KORS needs a union bound
+over all steps, so that its logarithm has T^2, and its form in the thesis needs the factor rho. They
+keep every point of a data set of a few thousand. budget="practical" keeps rho log(n) / eps^2 and
+leaves out the constant factor.
 
 References
 ----------
