@@ -21,8 +21,7 @@ import secrets
 import signal
 from collections.abc import Callable, Iterator
 from functools import partial
-from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import Any
 
 import numba
 
@@ -160,7 +159,7 @@ def _run(client, tree, leaf, merge, items, seeds, report):
         root.add_done_callback(lambda _: events.put(None))
         for _, node_report in iter(events.get, None):
             report(*node_report)
-        return root.result().result
+        return root.result()
     except distributed.KilledWorker as death:
         raise InputError(
             f"task {death.task} killed {death.allowed_failures + 1} workers; if memory was short, "
@@ -181,21 +180,17 @@ def dask_setup(worker: Any) -> None:
 
 
 def _submit(client, topic, tree, leaf, merge, items, seeds):
-    """Submit all tasks; return the future of the root, an `_Output`.
+    """Submit all tasks; return the future of the root.
 
     Dask frees the result of every other task once its last user has run.
     """
     import dask
 
     outputs = {}
-    priors = {}
     for place, node in enumerate(tree.post_order()):
         children = tree.children(node)
         prior_node = tree.prior_node(node)
-        returns_prior = node in tree.prior_nodes
-        task = partial(
-            _run_node, topic=topic, node=node, seed=seeds[node], returns_prior=returns_prior
-        )
+        task = partial(_run_node, topic=topic, node=node, seed=seeds[node])
         if children:
             kind = "merge"
             call = partial(task, merge)
@@ -203,50 +198,32 @@ def _submit(client, topic, tree, leaf, merge, items, seeds):
         else:
             kind = "leaf"
             call = partial(task, leaf, item=items[node])
-            inputs = [] if prior_node is None else [priors[prior_node]]
+            inputs = [] if prior_node is None else [outputs[prior_node]]
+        key = (f"{topic}-{kind}", node)
         # Dask runs tasks of higher priority first.
         with dask.annotate(priority=-place):
-            outputs[node] = _delay(call, inputs, key=(f"{topic}-{kind}", node))
-            if returns_prior:
-                # A leaf gets the prior alone, and not the result with it.
-                take_prior = attrgetter("prior")
-                priors[node] = _delay(take_prior, [outputs[node]], key=(f"{topic}-prior", node))
+            delayed = dask.delayed(call, name=key, pure=False, traverse=False)
+            outputs[node] = delayed(*inputs, dask_key_name=key)
     # The leaves are requested too: the scheduler starts with the most urgent of what is requested.
     requested = [outputs[node] for node in (*range(tree.n_leaves), tree.root)]
     with dask.config.set(_SEND_LARGE_TASKS):
         return client.compute(requested, optimize_graph=False)[-1]
 
 
-def _delay(call, inputs, key):
-    import dask
+def _run_node(function, *inputs, topic, node, seed, item=None):
+    """Return the result of one node, run by a worker, and report the node to the client.
 
-    return dask.delayed(call, name=key, pure=False, traverse=False)(*inputs, dask_key_name=key)
-
-
-class _Output(NamedTuple):
-    """Result and prior of a node."""
-
-    result: Any
-    prior: Any
-
-
-def _run_node(function, *inputs, topic, node, seed, returns_prior, item=None):
-    """Return the output of one node, run by a worker, and report the node to the client.
-
-    The inputs of a merge are outputs of other nodes. Those of a leaf are its prior, if it has one.
+    The inputs of a merge are results of other nodes. Those of a leaf are its prior, if it has one.
     """
     import distributed
 
-    prior = None
-    if item is None:
-        item = [output.result for output in inputs]
-    elif inputs:
-        prior = inputs[0]
     with _one_thread():
-        output = _Output(*compute(function, item, seed, prior=prior, returns_prior=returns_prior))
-    report = (node, peak_rss(), size_of(output.result))
-    distributed.get_worker().log_event(topic, report)
-    return output
+        if item is None:
+            result = compute(function, list(inputs), seed)
+        else:
+            result = compute(function, item, seed, prior=inputs[0] if inputs else None)
+    distributed.get_worker().log_event(topic, (node, peak_rss(), size_of(result)))
+    return result
 
 
 @contextlib.contextmanager

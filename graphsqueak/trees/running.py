@@ -8,9 +8,8 @@ A backend is a function run(tree, leaf, merge, items, seeds, report) that comput
 with the item and the seed of the node. It calls report(node, peak, size) after each node, with the
 peak memory of the process and the bytes of the result, and returns the result of the root.
 
-If leaves start from the prior of a node, the function of that node is called with
-returns_prior=True and returns a pair of its result and its prior. Those leaves are called with
-prior=. All functions are pure, so that every backend returns the same result, even if workers die.
+A leaf with a prior node is called with prior=, the result of that node. All functions are pure, so
+that every backend returns the same result, even if workers die.
 """
 
 from collections.abc import Callable, Sequence
@@ -92,33 +91,29 @@ def run_tree(
 
 def run_here(tree, leaf, merge, items, seeds, report):
     """Run a tree in this process: a backend that keeps as few results as the tree allows."""
-    results: dict[int, Any] = {}
-    priors: dict[int | None, Any] = {}
+    results: dict[int | None, Any] = {}
     for node in tree.post_order():
         children = tree.children(node)
-        results[node], priors[node] = compute(
+        results[node] = compute(
             merge if children else leaf,
-            [results.pop(child) for child in children] if children else items[node],
+            [results[child] for child in children] if children else items[node],
             seeds[node],
-            prior=priors.get(tree.prior_node(node)),
-            returns_prior=node in tree.prior_nodes,
+            prior=results.get(tree.prior_node(node)),
         )
+        # Later leaves may start from a result that was merged already.
+        for child in set(children).difference(tree.prior_nodes):
+            del results[child]
         report(node, peak_rss(), size_of(results[node]))
     return results[tree.root]
 
 
-def compute(function, inputs, seed, *, prior=None, returns_prior=False):
-    """Call the function of a node; return its result, and its prior or None."""
-    # Functions for trees without priors do not have these parameters.
-    options = {}
-    if prior is not None:
-        options["prior"] = prior
-    if returns_prior:
-        options["returns_prior"] = True
+def compute(function, inputs, seed, *, prior=None):
+    """Return the result of the function of a node."""
+    # Functions for trees without priors do not have this parameter.
+    options = {} if prior is None else {"prior": prior}
     # BLAS rounds differently on several threads, and backends must agree.
     with threadpool_limits(1, user_api="blas"):
-        output = function(inputs, seed, **options)
-    return output if returns_prior else (output, None)
+        return function(inputs, seed, **options)
 
 
 def size_of(result):

@@ -219,13 +219,15 @@ class StreamState:
         """Return the state of the same graph with all weights times `factor`; arrays are shared."""
         return replace(self, weight_scale=self.weight_scale * factor, cuts=self.cuts.scaled(factor))
 
-    def continuation(self) -> "StreamState | None":
+    def continuation(self, *, ridge: float, seed: int) -> "StreamState | None":
         """Return a state without edges that continues this one; None without a filter."""
         if self.filter is None:
             return None
         prefix_degrees = self.grounded_degrees()
         return replace(
             self,
+            seed=seed,
+            ridge=ridge,
             buffer=EdgeBuffer(),
             degrees=np.zeros(self.n_nodes),
             n_seen=0,

@@ -187,7 +187,8 @@ def test_a_merge_keeps_the_filter_of_a_leader_and_a_continuation_its_degrees(uni
     assert merged.filter.scale == state.filter.scale
     assert merged.prefix_edges == 0
 
-    continued = state.continuation()
+    continued = state.continuation(ridge=0.5 * unit, seed=7)
+    assert (continued.ridge, continued.seed) == (0.5 * unit, 7)
     assert continued.weight_scale == state.weight_scale
     np.testing.assert_allclose(
         continued.prefix_degrees * continued.weight_scale,
