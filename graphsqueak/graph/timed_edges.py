@@ -11,9 +11,6 @@ from numpy.typing import ArrayLike
 from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
 
-# Checksums of tails, heads, weights and times of an empty list of edges.
-NO_CHECKSUMS = (0, 0, 0, 0)
-
 
 class TimedEdges(EdgeList):
     """Immutable list of weighted, undirected edges, each with its time.
@@ -89,18 +86,15 @@ class TimedEdges(EdgeList):
         return self.from_edges(super().part(start, stop), self.time[start:stop])
 
 
-def checksums(edges: TimedEdges, before: tuple[int, ...] = NO_CHECKSUMS) -> tuple[int, ...]:
-    """Update the checksums of tails, heads, weights and times by a batch of edges.
+def checksum(edges: TimedEdges, before: int = 0) -> int:
+    """Return the checksum of a stream of edges, given that of the batches before this one.
 
     The result does not depend on how a stream is cut into batches.
 
     >>> edges = TimedEdges(tail=[0, 1], head=[1, 2], time=[5, 7])
-    >>> checksums(edges.part(1), checksums(edges.part(0, 1))) == checksums(edges)
+    >>> checksum(edges.part(1), checksum(edges.part(0, 1))) == checksum(edges)
     True
     """
-    # CRC-32 continues from the previous value, so that only the concatenation matters.
-    columns = (edges.tail, edges.head, edges.weight, edges.time)
-    return tuple(
-        zlib.crc32(np.ascontiguousarray(column).data, checksum)
-        for column, checksum in zip(columns, before, strict=True)
-    )
+    # CRC-32 continues from the previous value. One edge follows the other, with all its columns.
+    rows = np.rec.fromarrays([edges.tail, edges.head, edges.weight, edges.time])
+    return zlib.crc32(rows.tobytes(), before)
