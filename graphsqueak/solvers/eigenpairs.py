@@ -38,15 +38,6 @@ from graphsqueak.solvers.matrix import aligned_like, build_laplacian, multiply
 from graphsqueak.solvers.vectors import MAX_WIDTH, padded_width
 from graphsqueak.validation import check_real
 
-__all__ = [
-    "MAX_DENSE_NODES",
-    "count_columns",
-    "dense_eigenpairs",
-    "laplacian_eigenpairs",
-    "normalized_weights",
-    "project_out_constants",
-]
-
 # Largest matrix that is diagonalized densely, which is exact but slower: 130 to 270 ms at 900
 # nodes, compared with 8 to 40 ms. Halved or doubled: no change for other graphs.
 MAX_DENSE_NODES = 1000
