@@ -143,7 +143,7 @@ def _check_versions(found):
             raise InputError(f"{name} {has}, this is {__version__}; install the same one there")
 
 
-def _run(client, tree, leaf, merge, items, seeds, report):
+def _run(client, tree, leaf, merge, items, seeds, report, make_prior):
     """Run a tree on the workers of a Dask client: a backend, see `running`."""
     import distributed
 
@@ -152,7 +152,7 @@ def _run(client, tree, leaf, merge, items, seeds, report):
     # an exception of the caller's progress function ends the run.
     events: queue.SimpleQueue = queue.SimpleQueue()
     client.subscribe_topic(topic, events.put)
-    root = _submit(client, topic, tree, leaf, merge, items, seeds)
+    root = _submit(client, topic, tree, leaf, merge, items, seeds, make_prior)
     try:
         # A worker reports a node before it finishes, over the same connection. So all reports
         # precede the end of the root.
@@ -179,7 +179,7 @@ def dask_setup(worker: Any) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def _submit(client, topic, tree, leaf, merge, items, seeds):
+def _submit(client, topic, tree, leaf, merge, items, seeds, make_prior):
     """Submit all tasks; return the future of the root.
 
     Dask frees the result of every other task once its last user has run.
@@ -187,6 +187,7 @@ def _submit(client, topic, tree, leaf, merge, items, seeds):
     import dask
 
     outputs = {}
+    priors = {}
     for place, node in enumerate(tree.post_order()):
         children = tree.children(node)
         prior_node = tree.prior_node(node)
@@ -198,16 +199,24 @@ def _submit(client, topic, tree, leaf, merge, items, seeds):
         else:
             kind = "leaf"
             call = partial(task, leaf, item=items[node])
-            inputs = [] if prior_node is None else [outputs[prior_node]]
+            inputs = [] if prior_node is None else [priors[prior_node]]
         key = (f"{topic}-{kind}", node)
         # Dask runs tasks of higher priority first.
         with dask.annotate(priority=-place):
-            delayed = dask.delayed(call, name=key, pure=False, traverse=False)
-            outputs[node] = delayed(*inputs, dask_key_name=key)
+            outputs[node] = _delay(call, inputs, key)
+            if node in tree.prior_nodes:
+                # A leaf gets the prior alone, which is smaller than the result.
+                priors[node] = _delay(make_prior, [outputs[node]], (f"{topic}-prior", node))
     # The leaves are requested too: the scheduler starts with the most urgent of what is requested.
     requested = [outputs[node] for node in (*range(tree.n_leaves), tree.root)]
     with dask.config.set(_SEND_LARGE_TASKS):
         return client.compute(requested, optimize_graph=False)[-1]
+
+
+def _delay(call, inputs, key):
+    import dask
+
+    return dask.delayed(call, name=key, pure=False, traverse=False)(*inputs, dask_key_name=key)
 
 
 def _run_node(function, *inputs, topic, node, seed, item=None):

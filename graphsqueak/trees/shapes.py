@@ -31,7 +31,7 @@ class Tree(NamedTuple):
     merges : tuple of tuple of int
         The nodes that each merge takes. Merge j is node n_leaves + j.
     prior_nodes : tuple of (int or None)
-        The node whose result each leaf starts from, or None. Empty if no leaf has a prior.
+        The node whose prior each leaf starts from, or None. Empty if no leaf has a prior.
 
     Examples
     --------
@@ -58,7 +58,7 @@ class Tree(NamedTuple):
         return () if node < self.n_leaves else self.merges[node - self.n_leaves]
 
     def prior_node(self, node: int) -> int | None:
-        """Return the node whose result a leaf starts from; None for merges and without a prior."""
+        """Return the node whose prior a leaf starts from; None for merges and without a prior."""
         return self.prior_nodes[node] if node < len(self.prior_nodes) else None
 
     def post_order(self) -> list[int]:
@@ -148,7 +148,7 @@ def k_ary(n_leaves: int, arity: int) -> Tree:
 
 
 def guided(n_leaves: int) -> Tree:
-    """Return the tree whose leaves start from the result of a leader, a merge of earlier leaves.
+    """Return the tree whose leaves start from the prior of a leader, a merge of earlier leaves.
 
     The leaders are leaf 0 and the merges of the first 2, 4, 8, ... leaves. Leaf j > 2 starts from
     the leader of the first 2^k leaves, with j / 4 <= 2^k < j / 2. This leader is so old that it is

@@ -266,6 +266,10 @@ class StreamSparsifier(BaseStream):
         """Keep the arrival filter in `to_bytes`, for streams that continue this one."""
         self._engines[0].lead()
 
+    def drop_edges(self) -> None:
+        """Drop the sample before `to_bytes`, if only a `continuation` is made of the state."""
+        self._engines[0].state.take_buffer()
+
     def continuation(self, *, ridge: float, seed: int) -> Self | None:
         """Return a stream of the following edges that has the arrival filter of this one.
 

@@ -11,10 +11,9 @@ per edge and 20 per node. Ids are matched when states are merged (`graphsqueak.n
 
 For graphs a merge costs no accuracy, only its resparsification does [C17, Section 3.3.2]: the shape
 of the tree decides about time and memory, not about quality. In a guided tree, the default, most
-leaves also get a prior: the state of the leader, which has seen all parts from the first on. A part
-that continues it has its ids, degrees, components and arrival filter but not its edges. It keeps
-about what a single pass would have kept: about a third of the edges, for 16 parts, and merges that
-solve no linear system.
+leaves also get a prior: ids, degrees, components and the arrival filter of the leader, which has
+seen all parts from the first on. A part that continues it keeps about what a single pass would have
+kept: about a third of the edges, for 16 parts, and merges that solve no linear system.
 
 Finished parts may be stored in a folder, on disk or remote, so that a stopped run does not repeat
 them:
@@ -112,7 +111,7 @@ def leaf(
     is_leader : bool
         Whether later parts may continue the first one.
     prior : bytes, optional
-        State of parts before this one, which this part continues.
+        Of parts before this one, which this part continues; see `make_prior`.
 
     Returns
     -------
@@ -138,6 +137,13 @@ def merge(states, seed):
     merged = streams[0].merge(*streams[1:], random_state=seed)
     merged.set_note({name: sum(stream.note[name] for stream in streams) for name in DROPPED})
     return merged.to_bytes()
+
+
+def make_prior(state):
+    """Return what later parts need of a state: all but its edges."""
+    stream = StreamSparsifier.from_bytes(state)
+    stream.drop_edges()
+    return stream.to_bytes()
 
 
 def _read(piece, seed, settings, options, prior):
@@ -215,6 +221,7 @@ def grow_tree(
         [Piece(number, unread(graph)) for number, graph in enumerate(pieces)],
         seed=seed,
         backend=backend,
+        make_prior=make_prior,
         progress=progress,
     )
     return TreeResult(StreamSparsifier.from_bytes(run.result), run, len(pieces), n_resumed)

@@ -24,6 +24,7 @@ from graphsqueak.sparsifiers.tree.parts import (
     Piece,
     grow_tree,
     leaf,
+    make_prior,
     merge,
     open_store,
 )
@@ -114,7 +115,7 @@ def test_a_guided_part_keeps_what_one_pass_would_and_stays_unbiased():
     first, second = split(sources.erdos_renyi(300, 40_000, random_state=17).to_edge_list(), 2)
     how, kept, weight = {"settings": {"n_edges": 3_000}, "options": SHORT}, [], []
     for seed in range(40):
-        prior = leaf(Piece(0, first), 100 + seed, is_leader=True, **how)
+        prior = make_prior(leaf(Piece(0, first), 100 + seed, is_leader=True, **how))
         own = leaf(Piece(1, second), 1_000 + seed, prior=prior, **how)
         stream = StreamSparsifier.from_bytes(own)
         edges = engine_state(stream).buffer.edges()
@@ -146,7 +147,7 @@ def test_a_part_that_its_guide_does_not_know_is_read_without():
     known = EdgeList(tail=known.tail, head=known.head, ids=ids)
     other = EdgeList(tail=known.tail, head=known.head, ids=ids + 500)
     how = {"settings": {"n_edges": 1_000}, "options": SHORT}
-    prior = leaf(Piece(0, known), 3, is_leader=True, **how)
+    prior = make_prior(leaf(Piece(0, known), 3, is_leader=True, **how))
     assert leaf(Piece(1, other), 4, prior=prior, **how) == leaf(Piece(1, other), 4, **how)
     assert leaf(Piece(1, known), 4, prior=prior, **how) != leaf(Piece(1, known), 4, **how)
 
@@ -154,19 +155,23 @@ def test_a_part_that_its_guide_does_not_know_is_read_without():
 def test_a_part_stands_alone_after_a_leader_that_dropped_no_edge():
     first, second = split(sources.erdos_renyi(200, 4_000, random_state=8).to_edge_list(), 2)
     how = {"settings": {"n_edges": 50_000}, "options": SHORT}
-    prior = leaf(Piece(0, first), 3, is_leader=True, **how)
+    prior = make_prior(leaf(Piece(0, first), 3, is_leader=True, **how))
     assert leaf(Piece(1, second), 4, prior=prior, **how) == leaf(Piece(1, second), 4, **how)
 
 
-def test_a_stored_leader_is_the_same_prior(tmp_path):
+def test_a_prior_has_no_edges_and_a_stored_leader_has_the_same(tmp_path):
     first, second = split(sources.erdos_renyi(200, 40_000, random_state=8).to_edge_list(), 2)
     store = open_store(tmp_path, [first, second], {}, seed=5, resume=False)
     how = {"settings": {"n_edges": 1_000}, "options": SHORT, "is_leader": True}
-    prior = leaf(Piece(0, first), 3, **how, store=store)
-    assert leaf(Piece(0, first), 3, **how, store=store) == prior
-    merged = merge([prior, leaf(Piece(1, second), 4, **how, prior=prior)], 5)
+    state = leaf(Piece(0, first), 3, **how, store=store)
+    assert leaf(Piece(0, first), 3, **how, store=store) == state
+    prior = make_prior(state)
+    assert StreamSparsifier.from_bytes(prior).n_kept_ == 0
+    merged = merge([state, leaf(Piece(1, second), 4, **how, prior=prior)], 5)
     # The merged leader has seen twice as many edges.
-    states = [leaf(Piece(2, second), 6, **how, prior=earlier) for earlier in (prior, merged)]
+    states = [
+        leaf(Piece(2, second), 6, **how, prior=earlier) for earlier in (prior, make_prior(merged))
+    ]
     n_kept = [StreamSparsifier.from_bytes(state).n_kept_ for state in states]
     assert n_kept[1] < n_kept[0]
 
@@ -285,13 +290,14 @@ def test_a_guided_part_has_its_own_ridge_and_its_own_seed():
     """Not those of its prior, which has seen more parts."""
     first, second = split(sources.erdos_renyi(200, 40_000, random_state=8).to_edge_list(), 2)
     settings, options = {"n_edges": 1_000}, SHORT
-    prior = leaf(
+    leader = leaf(
         Piece(0, first),
         3,
         settings=settings | {"ridge": 0.75},
         options=options,
         is_leader=True,
     )
+    prior = make_prior(leader)
     assert StreamSparsifier.from_bytes(prior).ridge == 0.75
     states = [
         leaf(
