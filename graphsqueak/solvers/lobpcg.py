@@ -58,8 +58,8 @@ def lobpcg(
     n_pairs: int,
     *,
     tol: float,
-    max_iter: int,
     largest: float,
+    max_iter: int = 500,
     report: Callable | None = None,
 ) -> Eigenpairs:
     """Find the smallest positive eigenvalues and their eigenvectors from a starting block.
@@ -79,11 +79,11 @@ def lobpcg(
         Number of eigenpairs.
     tol : float
         Relative tolerance: ||A x - lambda x|| <= tol * lambda for each pair.
-    max_iter : int
-        Maximum number of products.
     largest : float
         Approximate norm of A. Residuals of `ROUNDING` times this are due to rounding, and also
         accepted.
+    max_iter : int, default=500
+        Maximum number of products. Most graphs need 10 to 40, weights over many decades more.
     report : callable, optional
         Second argument of `operator.multiply`.
     """
