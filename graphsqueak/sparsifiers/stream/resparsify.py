@@ -139,8 +139,7 @@ def refilter(state, config, n_edges, *, is_new=False):
         # With the earlier factor they would take all of it.
         factor = state.priority.oversampling_for(some, leverage / some.weight, n_free)
         state.set_oversampling(factor)
-        if state.priority.oversampling > 1:
-            leverage[state.priority.touches(some)] *= state.priority.oversampling
+        leverage = state.priority.oversample(some, leverage, factor)
         scale = find_scale(leverage, max(n_free, 1.0))
         arrival_filter = arrival_filter._replace(scale=min(arrival_filter.scale, scale))
     state.refilter(arrival_filter, block_size=config.options.chunk_size)
