@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,8 @@ from numpy.typing import ArrayLike
 
 from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
+from graphsqueak.randomness import GOLDEN_GAMMA, mix64
+from graphsqueak.system.kernels import njit_cached, read_only_views
 
 
 class TimedEdges(EdgeList):
@@ -95,6 +96,15 @@ def checksum(edges: TimedEdges, before: int = 0) -> int:
     >>> checksum(edges.part(1), checksum(edges.part(0, 1))) == checksum(edges)
     True
     """
-    # CRC-32 continues from the previous value. One edge follows the other, with all its columns.
-    rows = np.rec.fromarrays([edges.tail, edges.head, edges.weight, edges.time])
-    return zlib.crc32(rows.tobytes(), before)
+    times = np.ascontiguousarray(edges.time, dtype=np.float64)
+    numbers = (edges.weight.view(np.uint64), times.view(np.uint64))
+    return int(_hash_edges(np.uint64(before), *read_only_views(edges.tail, edges.head, *numbers)))
+
+
+@njit_cached
+def _hash_edges(checksum, tail, head, weight, time):
+    """Hash one edge after the other, each with the hash of all edges before it."""
+    for e in range(tail.size):
+        checksum = mix64(checksum ^ (np.uint64(tail[e]) * GOLDEN_GAMMA + np.uint64(head[e])))
+        checksum = mix64(checksum ^ (weight[e] * GOLDEN_GAMMA + time[e]))
+    return checksum
