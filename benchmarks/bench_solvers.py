@@ -148,7 +148,7 @@ def enough(spent, seconds):
 def run_ours(solver, graph, laplacian, b):
     began = clock()
     fitted = LaplacianSolver(
-        graph, solver=solver, tol=TOL, max_iter=MAX_ITER.get(solver), random_state=SEED
+        graph, solver=solver, tol=TOL, max_iter=MAX_ITER.get(solver, 20_000), random_state=SEED
     )
     x = fitted.solve(b)
     seconds = clock() - began

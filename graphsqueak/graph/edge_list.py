@@ -420,6 +420,9 @@ class EdgeList(ArrowExport):
         """Return a copy of the attributes of each node, empty if there are none."""
         return [dict(row) for row in self.node_attributes or [{}] * self.n_nodes]
 
+    def _number_of_id(self):
+        return {name: node for node, name in enumerate(self.ids.tolist())}
+
     def _columns(self):
         return {
             "source": self.ids[self.tail],
@@ -548,7 +551,7 @@ class EdgeList(ArrowExport):
             return True
         if self.n_nodes != other.n_nodes:
             return False
-        number_of_id = {name: node for node, name in enumerate(self.ids.tolist())}
+        number_of_id = self._number_of_id()
         numbers = np.array([number_of_id.get(name, -1) for name in other.ids.tolist()], dtype=int)
         if (numbers < 0).any():
             return False
@@ -587,7 +590,7 @@ class EdgeList(ArrowExport):
                 "graph; for one edge use H.edges.row(i)"
             )
         names = as_ids(ids.tolist() if isinstance(ids, np.ndarray) else list(ids))
-        number_of_id = {name: node for node, name in enumerate(self.ids.tolist())}
+        number_of_id = self._number_of_id()
         absent = [name for name in names.tolist() if name not in number_of_id]
         if absent:
             raise InputError(f"node {absent[0]!r} is not in the graph; see H.nodes for its nodes")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
 from typing import Any
 
 import numpy as np
@@ -10,9 +9,8 @@ from numpy.typing import ArrayLike
 
 from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
-
-# Checksums of tails, heads, weights and times of an empty list of edges.
-NO_CHECKSUMS = (0, 0, 0, 0)
+from graphsqueak.randomness import GOLDEN_GAMMA, mix64
+from graphsqueak.system.kernels import njit_cached, read_only_views
 
 
 class TimedEdges(EdgeList):
@@ -89,18 +87,24 @@ class TimedEdges(EdgeList):
         return self.from_edges(super().part(start, stop), self.time[start:stop])
 
 
-def checksums(edges: TimedEdges, before: tuple[int, ...] = NO_CHECKSUMS) -> tuple[int, ...]:
-    """Update the checksums of tails, heads, weights and times by a batch of edges.
+def checksum(edges: TimedEdges, before: int = 0) -> int:
+    """Return the checksum of a stream of edges, given that of the batches before this one.
 
     The result does not depend on how a stream is cut into batches.
 
     >>> edges = TimedEdges(tail=[0, 1], head=[1, 2], time=[5, 7])
-    >>> checksums(edges.part(1), checksums(edges.part(0, 1))) == checksums(edges)
+    >>> checksum(edges.part(1), checksum(edges.part(0, 1))) == checksum(edges)
     True
     """
-    # CRC-32 continues from the previous value, so that only the concatenation matters.
-    columns = (edges.tail, edges.head, edges.weight, edges.time)
-    return tuple(
-        zlib.crc32(np.ascontiguousarray(column).data, checksum)
-        for column, checksum in zip(columns, before, strict=True)
-    )
+    times = np.ascontiguousarray(edges.time, dtype=np.float64)
+    numbers = (edges.weight.view(np.uint64), times.view(np.uint64))
+    return int(_hash_edges(np.uint64(before), *read_only_views(edges.tail, edges.head, *numbers)))
+
+
+@njit_cached
+def _hash_edges(checksum, tail, head, weight, time):
+    """Hash one edge after the other, each with the hash of all edges before it."""
+    for e in range(tail.size):
+        checksum = mix64(checksum ^ (np.uint64(tail[e]) * GOLDEN_GAMMA + np.uint64(head[e])))
+        checksum = mix64(checksum ^ (weight[e] * GOLDEN_GAMMA + time[e]))
+    return checksum

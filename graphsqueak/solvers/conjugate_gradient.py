@@ -18,7 +18,6 @@ from graphsqueak.solvers.matrix import (
     aligned_like,
     inverse_or_zero,
     multiply,
-    split_evenly,
 )
 from graphsqueak.solvers.vectors import (
     add_products,
@@ -29,7 +28,7 @@ from graphsqueak.solvers.vectors import (
     store,
     zeros,
 )
-from graphsqueak.system.kernels import inline_njit, parallel_njit, run_kernel
+from graphsqueak.system.kernels import inline_njit, parallel_njit, parts, run_kernel
 
 # Iterations in which a preconditioned solve must halve its best residual; otherwise it has reached
 # the rounding error. A good preconditioner gains a digit in 2 to 5 iterations, so the limit only
@@ -127,13 +126,13 @@ def conjugate_gradient(
     array([ 1.,  0., -1.])
     """
     block = _Block(x, r, target)
-    parts = split_evenly(matrix.n_nodes)
+    row_bounds = parts(matrix.n_nodes, N_PARTS)
     inverse_diagonal = inverse_or_zero(matrix.diagonal()).astype(x.dtype)
     # The Jacobi preconditioner is applied where p is updated, without a block z of its own.
     z_scale = np.ones_like(inverse_diagonal) if precondition else inverse_diagonal
     alpha = np.zeros(block.x.shape[1], x.dtype)
     # A step of length zero computes the norms at the start.
-    norms = _advance(parts, block, block.p, inverse_diagonal, alpha)
+    norms = _advance(row_bounds, block, block.p, inverse_diagonal, alpha)
     iteration = 0
     best_iteration = 0
     best = np.inf
@@ -162,20 +161,20 @@ def conjugate_gradient(
         z = block.r
         if precondition:
             z = precondition(block.r)
-            block.rz_next = _dots(parts, block.r, z)
+            block.rz_next = _dots(row_bounds, block.r, z)
         # 7: beta = <r', z'> / <r, z>
         beta = (block.rz_next / block.rz).astype(x.dtype)
         block.rz = block.rz_next
         # 8: p = z + beta p
         zero = zeros(common_width(beta.size), x.dtype)
-        run_kernel(_turn, z.size, parts, block.p, z, z_scale, beta[None], zero)
+        run_kernel(_turn, z.size, row_bounds, block.p, z, z_scale, beta[None], zero)
         # 3: alpha = <r, z> / <A p, p>
         curvature = multiply(matrix, block.p, block.q)
         can_move = is_active & (curvature > 0)
         alpha = np.divide(block.rz, curvature, out=np.zeros_like(block.rz), where=can_move)
         alpha = alpha.astype(x.dtype)
         # 4, 5: x = x + alpha p, r = r - alpha A p
-        norms = _advance(parts, block, block.q, inverse_diagonal, alpha)
+        norms = _advance(row_bounds, block, block.q, inverse_diagonal, alpha)
         # A column of zeros has <r, z> = 0; the next beta must not divide by it.
         block.rz = np.where(block.rz > 0, block.rz, 1.0)
         iteration += 1
@@ -185,7 +184,7 @@ def conjugate_gradient(
 
 def column_norms(block):
     """Return the Euclidean norm of every column; the result does not depend on threads."""
-    return np.sqrt(_dots(split_evenly(block.shape[0]), block, block))
+    return np.sqrt(_dots(parts(block.shape[0], N_PARTS), block, block))
 
 
 def _pad_columns(block):
@@ -205,14 +204,14 @@ def _pad_numbers(numbers, value):
     return np.append(numbers, np.full(n_more, value))
 
 
-def _dots(parts, left, right):
+def _dots(row_bounds, left, right):
     n_columns = left.shape[1]
     partial = np.empty((N_PARTS, n_columns))
     width = common_width(n_columns)
     run_kernel(
         _dots_kernel,
         left.size,
-        parts,
+        row_bounds,
         left,
         right,
         partial,
@@ -222,7 +221,7 @@ def _dots(parts, left, right):
     return partial.sum(axis=0)
 
 
-def _advance(parts, block, q, inverse_diagonal, alpha):
+def _advance(row_bounds, block, q, inverse_diagonal, alpha):
     """Move by alpha p, set <r, D^-1 r> as the next <r, z>, and return the norms of r."""
     n_columns = block.x.shape[1]
     partial = np.empty((2, N_PARTS, n_columns))
@@ -230,7 +229,7 @@ def _advance(parts, block, q, inverse_diagonal, alpha):
     run_kernel(
         _advance_kernel,
         2 * block.x.size,
-        parts,
+        row_bounds,
         block.x,
         block.r,
         block.p,

@@ -38,15 +38,6 @@ from graphsqueak.solvers.matrix import aligned_like, build_laplacian, multiply
 from graphsqueak.solvers.vectors import MAX_WIDTH, padded_width
 from graphsqueak.validation import check_real
 
-__all__ = [
-    "MAX_DENSE_NODES",
-    "count_columns",
-    "dense_eigenpairs",
-    "laplacian_eigenpairs",
-    "normalized_weights",
-    "project_out_constants",
-]
-
 # Largest matrix that is diagonalized densely, which is exact but slower: 130 to 270 ms at 900
 # nodes, compared with 8 to 40 ms. Halved or doubled: no change for other graphs.
 MAX_DENSE_NODES = 1000
@@ -61,8 +52,6 @@ FILTER_DEGREE = 20
 # Rounds after which LOBPCG is faster. The iteration ends as soon as more are forecast. 0.98 (0.8 to
 # 1.3); 0.98 (0.8 to 1.2). With 8 rounds 1.11 (0.9 to 2.7).
 MAX_ROUNDS = 30
-# Iterations of LOBPCG, which needs 10 to 40 of them: a limit for weights over many decades.
-MAX_ITER = 500
 
 
 def laplacian_eigenpairs(
@@ -101,14 +90,7 @@ def laplacian_eigenpairs(
     has_converged, values, X = _iterate_filter(operator, X, n_pairs, tol)
     if has_converged:
         return values[:n_pairs], np.ascontiguousarray(X[:, :n_pairs])
-    found = lobpcg(
-        operator,
-        X,
-        n_pairs,
-        tol=tol,
-        max_iter=MAX_ITER,
-        largest=operator.bound,
-    )
+    found = lobpcg(operator, X, n_pairs, tol=tol, largest=operator.bound)
     if found.residual > tol:
         warnings.warn(
             ConvergenceWarning(

@@ -36,8 +36,6 @@ SOLVERS = ("auto", "jacobi", "cholesky", "amg", "direct")
 # more is needed, float32 right-hand sides and corrections of an initial guess are computed in
 # float64 from the start. Halved: the same iterations in 120 solves.
 MIN_FLOAT32_REDUCTION = 1e-5
-# Iterations of `solve` by default: a limit for solves that converge too slowly to be useful.
-DEFAULT_MAX_ITER = 20_000
 
 
 class LaplacianSolver(ReprMixin):
@@ -68,8 +66,9 @@ class LaplacianSolver(ReprMixin):
     tol : float, default=1e-8
         Relative tolerance: a column has converged if ||b - A x|| <= tol * ||b||. Columns in float32
         are solved in float32 if `tol` is at least 1e-5, and in float64 if that does not suffice.
-    max_iter : int, default=None
-        Maximum number of iterations per call of `solve`. None means 20,000.
+    max_iter : int, default=20_000
+        Maximum number of iterations per call of `solve`, for solves that converge too slowly to be
+        useful.
     n_solves : int, default=1
         Expected number of calls of `solve`. More calls make "auto" prefer factorizations.
     random_state : int, Generator or None, default=None
@@ -115,14 +114,14 @@ class LaplacianSolver(ReprMixin):
         solver: str = "auto",
         ridge: ArrayLike = 0.0,
         tol: float = 1e-8,
-        max_iter: int | None = None,
+        max_iter: int = 20_000,
         n_solves: int = 1,
         random_state: RandomState = None,
     ) -> None:
         graph = as_edge_list(graph)
         self.solver = check_choice("solver", solver, SOLVERS)
         self.tol = check_real("tol", tol, above=0.0, below=1.0)
-        self.max_iter = DEFAULT_MAX_ITER if max_iter is None else check_count("max_iter", max_iter)
+        self.max_iter = check_count("max_iter", max_iter)
         self._n_solves = check_count("n_solves", n_solves)
         self._seed = np.random.default_rng(random_state).integers(2**63)
         self._matrix = build_laplacian(graph, check_ridge(ridge, graph.n_nodes))

@@ -24,11 +24,9 @@ References
 """
 
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
-
-__all__ = ["MIN_EIGENVALUE", "ROUNDING", "Eigenpairs", "Operator", "lobpcg", "orthonormal"]
 
 # Relative eigenvalue of a Gram matrix of unit directions below which a direction is dependent on
 # the others up to rounding. Halved or doubled: no change of the number of passes
@@ -40,19 +38,6 @@ MIN_EIGENVALUE_ONCE = 1e-3
 # Residual norm, relative to the norm of A, that is due to rounding. Residuals do not fall below 1.4
 # to 6 unit roundoffs on paths, rings and grids of 20,000 to 200,000 nodes.
 ROUNDING = 8 * np.finfo(np.float64).eps
-
-
-class Operator(Protocol):
-    """A symmetric matrix A with eigenvectors of eigenvalue zero, and its preconditioner."""
-
-    def multiply(self, X: np.ndarray, report: Callable | None = None) -> np.ndarray:
-        """Return A X."""
-
-    def precondition(self, R: np.ndarray) -> np.ndarray:
-        """Return M^+ R approximately."""
-
-    def centered(self, X: np.ndarray) -> np.ndarray:
-        """Return X minus its part along the eigenvectors of eigenvalue zero."""
 
 
 class Eigenpairs(NamedTuple):
@@ -68,13 +53,13 @@ class Eigenpairs(NamedTuple):
 
 
 def lobpcg(
-    operator: Operator,
+    operator: Any,
     X: np.ndarray,
     n_pairs: int,
     *,
     tol: float,
-    max_iter: int,
     largest: float,
+    max_iter: int = 500,
     report: Callable | None = None,
 ) -> Eigenpairs:
     """Find the smallest positive eigenvalues and their eigenvectors from a starting block.
@@ -84,19 +69,21 @@ def lobpcg(
 
     Parameters
     ----------
-    operator : Operator
-        The matrix A and its preconditioner.
+    operator : object
+        The matrix A and its preconditioner: `multiply(X, report)` returns A X, `precondition(R)`
+        about M^+ R, and `centered(X)` is X minus its part along the eigenvectors of eigenvalue
+        zero.
     X : ndarray of shape (n, at least n_pairs)
         Starting block.
     n_pairs : int
         Number of eigenpairs.
     tol : float
         Relative tolerance: ||A x - lambda x|| <= tol * lambda for each pair.
-    max_iter : int
-        Maximum number of products.
     largest : float
         Approximate norm of A. Residuals of `ROUNDING` times this are due to rounding, and also
         accepted.
+    max_iter : int, default=500
+        Maximum number of products. Most graphs need 10 to 40, weights over many decades more.
     report : callable, optional
         Second argument of `operator.multiply`.
     """

@@ -172,11 +172,6 @@ def inverse_or_zero(values):
     return np.divide(1.0, values, out=np.zeros_like(values), where=values > 0)
 
 
-def split_evenly(n_nodes):
-    """Return the bounds of `N_PARTS` ranges with (nearly) equal numbers of nodes."""
-    return np.linspace(0, n_nodes, N_PARTS + 1).astype(np.int64)
-
-
 def split_by_work(start):
     """Return the bounds of `N_PARTS` ranges of nodes with about equal work in a product."""
     # Reading and writing the row of a node takes about as long as four neighbors.

@@ -64,7 +64,7 @@ def kors_sparsifier(graph: EdgeList, n_edges: int, *, seed: int) -> EdgeList:
         embedding = embed(
             simple, n_probes=StreamOptions().final_probes, seed=child_seed(seed, number) >> 1
         )
-        arrivals = ArrivalFilter.from_sketch(embedding, simple.components(), scale)
+        arrivals = ArrivalFilter.from_sketch(embedding, simple.components(), scale=scale)
         batch = edges.select(slice(start, 2 * start))
         sampled = arrivals.sample_edges(batch, start, seed=seed, priority=PriorityNodes())
         kept = SampledEdges(*map(np.concatenate, zip(kept, sampled, strict=True)))

@@ -12,6 +12,7 @@ error is (kappa - 1) / (kappa + 1).
 import decimal
 import math
 from bisect import bisect_left
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -26,9 +27,6 @@ from graphsqueak.sparsifiers.resistance.estimate import estimate
 from graphsqueak.sparsifiers.stream.edge_buffer import SampledEdges
 from graphsqueak.sparsifiers.stream.state import StreamState
 
-# Fractions of the edges in the table of a forecast: sizes for a first try, about a factor of 2
-# apart. They have no effect on other figures.
-FRACTIONS = (0.05, 0.1, 0.2, 0.5)
 # Above this number of edges 1 / d_u + 1 / d_v replaces the estimate of resistances. On a grid, the
 # slowest case, the estimate takes 5 s at this size, half or twice as long for half or twice as many
 # edges. The error for 20 % of the edges of a random graph is 0.64 instead of 0.73 above it.
@@ -178,9 +176,9 @@ class Forecast:
             memory_bytes=memory,
         )
 
-    def table(self) -> list[Expected]:
-        """Forecast 5, 10, 20 and 50 % of the edges; rows for equal numbers of edges are merged."""
-        sizes = sorted({math.ceil(fraction * self.n_edges) for fraction in FRACTIONS})
+    def table(self, fractions: Sequence[float] = (0.05, 0.1, 0.2, 0.5)) -> list[Expected]:
+        """Forecast some fractions of the edges; rows for equal numbers of edges are merged."""
+        sizes = sorted({math.ceil(fraction * self.n_edges) for fraction in fractions})
         return [self.expect(size) for size in sizes if size < self.n_edges]
 
     def fraction_for(self, epsilon: float) -> float:

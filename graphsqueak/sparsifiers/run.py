@@ -26,7 +26,7 @@ import numpy as np
 from graphsqueak.errors import InputError, Parameter, SavingWarning
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.graph.forest import add_degrees
-from graphsqueak.graph.timed_edges import NO_CHECKSUMS, TimedEdges, checksums
+from graphsqueak.graph.timed_edges import TimedEdges, checksum
 from graphsqueak.sources.edge_source import EdgeSource
 from graphsqueak.sources.graph_like import GraphLike, as_edge_list, as_stream
 from graphsqueak.sources.recent import recent_edges
@@ -180,7 +180,7 @@ def run_stream(
     ----------
     stream : StreamSparsifier or TimedSparsifier
         If it has seen edges already (a loaded checkpoint), these are skipped, after checking by
-        degrees or checksums that they are the same.
+        degrees or a checksum that they are the same.
     source : EdgeSource or EdgeList
     progress : bool or callable
     checkpoint : path, optional
@@ -399,15 +399,15 @@ class _PrefixCheck:
     def __init__(self, stream):
         self._n_seen = stream.n_edges_seen_
         self._is_timed = isinstance(stream, TimedSparsifier)
-        self._expected = stream.checksums_ if self._is_timed else stream.degrees_
-        self._found = NO_CHECKSUMS if self._is_timed else np.zeros(stream.n_nodes_)
+        self._expected = stream.checksum_ if self._is_timed else stream.degrees_
+        self._found = 0 if self._is_timed else np.zeros(stream.n_nodes_)
 
     def add(self, edges, *, is_last):
         """Add skipped edges; raise an InputError if they are others."""
         if self._is_timed:
             is_same = isinstance(edges, TimedEdges)
             if is_same:
-                self._found = checksums(edges, self._found)
+                self._found = checksum(edges, self._found)
         else:
             is_same = max(edges.tail.max(), edges.head.max()) < self._found.size
             if is_same:

@@ -170,13 +170,13 @@ else:
         return numba.types.void(array, row, column), generate
 
 
-def parts(n_items: int) -> np.ndarray:
-    """Return where each of `N_PARTS` equal parts of a loop begins, and the end.
+def parts(n_items: int, n_parts: int = N_PARTS) -> np.ndarray:
+    """Return where each of the (nearly) equal parts of a loop begins, and the end.
 
     >>> parts(16)
     array([ 0,  2,  4,  6,  8, 10, 12, 14, 16])
     """
-    return np.linspace(0, n_items, N_PARTS + 1).astype(np.int64)
+    return np.linspace(0, n_items, n_parts + 1).astype(np.int64)
 
 
 class parallel_njit:  # noqa: N801 - a decorator

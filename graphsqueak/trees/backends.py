@@ -21,8 +21,7 @@ import secrets
 import signal
 from collections.abc import Callable, Iterator
 from functools import partial
-from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import Any
 
 import numba
 
@@ -144,7 +143,7 @@ def _check_versions(found):
             raise InputError(f"{name} {has}, this is {__version__}; install the same one there")
 
 
-def _run(client, tree, leaf, merge, items, seeds, report):
+def _run(client, tree, leaf, merge, items, seeds, report, make_prior):
     """Run a tree on the workers of a Dask client: a backend, see `running`."""
     import distributed
 
@@ -153,14 +152,14 @@ def _run(client, tree, leaf, merge, items, seeds, report):
     # an exception of the caller's progress function ends the run.
     events: queue.SimpleQueue = queue.SimpleQueue()
     client.subscribe_topic(topic, events.put)
-    root = _submit(client, topic, tree, leaf, merge, items, seeds)
+    root = _submit(client, topic, tree, leaf, merge, items, seeds, make_prior)
     try:
         # A worker reports a node before it finishes, over the same connection. So all reports
         # precede the end of the root.
         root.add_done_callback(lambda _: events.put(None))
         for _, node_report in iter(events.get, None):
             report(*node_report)
-        return root.result().result
+        return root.result()
     except distributed.KilledWorker as death:
         raise InputError(
             f"task {death.task} killed {death.allowed_failures + 1} workers; if memory was short, "
@@ -180,8 +179,8 @@ def dask_setup(worker: Any) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def _submit(client, topic, tree, leaf, merge, items, seeds):
-    """Submit all tasks; return the future of the root, an `_Output`.
+def _submit(client, topic, tree, leaf, merge, items, seeds, make_prior):
+    """Submit all tasks; return the future of the root.
 
     Dask frees the result of every other task once its last user has run.
     """
@@ -192,10 +191,7 @@ def _submit(client, topic, tree, leaf, merge, items, seeds):
     for place, node in enumerate(tree.post_order()):
         children = tree.children(node)
         prior_node = tree.prior_node(node)
-        returns_prior = node in tree.prior_nodes
-        task = partial(
-            _run_node, topic=topic, node=node, seed=seeds[node], returns_prior=returns_prior
-        )
+        task = partial(_run_node, topic=topic, node=node, seed=seeds[node])
         if children:
             kind = "merge"
             call = partial(task, merge)
@@ -204,13 +200,13 @@ def _submit(client, topic, tree, leaf, merge, items, seeds):
             kind = "leaf"
             call = partial(task, leaf, item=items[node])
             inputs = [] if prior_node is None else [priors[prior_node]]
+        key = (f"{topic}-{kind}", node)
         # Dask runs tasks of higher priority first.
         with dask.annotate(priority=-place):
-            outputs[node] = _delay(call, inputs, key=(f"{topic}-{kind}", node))
-            if returns_prior:
-                # A leaf gets the prior alone, and not the result with it.
-                take_prior = attrgetter("prior")
-                priors[node] = _delay(take_prior, [outputs[node]], key=(f"{topic}-prior", node))
+            outputs[node] = _delay(call, inputs, key)
+            if node in tree.prior_nodes:
+                # A leaf gets the prior alone, which is smaller than the result.
+                priors[node] = _delay(make_prior, [outputs[node]], (f"{topic}-prior", node))
     # The leaves are requested too: the scheduler starts with the most urgent of what is requested.
     requested = [outputs[node] for node in (*range(tree.n_leaves), tree.root)]
     with dask.config.set(_SEND_LARGE_TASKS):
@@ -223,30 +219,20 @@ def _delay(call, inputs, key):
     return dask.delayed(call, name=key, pure=False, traverse=False)(*inputs, dask_key_name=key)
 
 
-class _Output(NamedTuple):
-    """Result and prior of a node."""
+def _run_node(function, *inputs, topic, node, seed, item=None):
+    """Return the result of one node, run by a worker, and report the node to the client.
 
-    result: Any
-    prior: Any
-
-
-def _run_node(function, *inputs, topic, node, seed, returns_prior, item=None):
-    """Return the output of one node, run by a worker, and report the node to the client.
-
-    The inputs of a merge are outputs of other nodes. Those of a leaf are its prior, if it has one.
+    The inputs of a merge are results of other nodes. Those of a leaf are its prior, if it has one.
     """
     import distributed
 
-    prior = None
-    if item is None:
-        item = [output.result for output in inputs]
-    elif inputs:
-        prior = inputs[0]
     with _one_thread():
-        output = _Output(*compute(function, item, seed, prior=prior, returns_prior=returns_prior))
-    report = (node, peak_rss(), size_of(output.result))
-    distributed.get_worker().log_event(topic, report)
-    return output
+        if item is None:
+            result = compute(function, list(inputs), seed)
+        else:
+            result = compute(function, item, seed, prior=inputs[0] if inputs else None)
+    distributed.get_worker().log_event(topic, (node, peak_rss(), size_of(result)))
+    return result
 
 
 @contextlib.contextmanager

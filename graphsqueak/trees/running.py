@@ -1,6 +1,6 @@
 """Run a merge tree in this process or on workers.
 
-A backend is a function run(tree, leaf, merge, items, seeds, report) that computes
+A backend is a function run(tree, leaf, merge, items, seeds, report, make_prior) that computes
 
     result(node) = leaf(item, seed)                 for a leaf
     result(node) = merge([results], seed)           for a merge
@@ -8,9 +8,8 @@ A backend is a function run(tree, leaf, merge, items, seeds, report) that comput
 with the item and the seed of the node. It calls report(node, peak, size) after each node, with the
 peak memory of the process and the bytes of the result, and returns the result of the root.
 
-If leaves start from the prior of a node, the function of that node is called with
-returns_prior=True and returns a pair of its result and its prior. Those leaves are called with
-prior=. All functions are pure, so that every backend returns the same result, even if workers die.
+A leaf with a prior node is called with prior=, which is make_prior(result) of that node. All
+functions are pure, so that every backend returns the same result, even if workers die.
 """
 
 from collections.abc import Callable, Sequence
@@ -39,6 +38,7 @@ def run_tree(
     *,
     seed: int,
     backend: Callable,
+    make_prior: Callable | None = None,
     progress: Progress = False,
 ) -> TreeRun:
     """Run a merge tree on a backend.
@@ -55,6 +55,8 @@ def run_tree(
         Seed of the run. Every node gets a child seed.
     backend : callable
         From `open_backend`, or `run_here`.
+    make_prior : callable, optional
+        What leaves get of the result of their prior node. Only guided trees need it.
     progress : bool or callable
         As in `graphsqueak.system.progress`; counts leaves.
 
@@ -82,7 +84,7 @@ def run_tree(
             n_leaves_done = sum(node < tree.n_leaves for node in size_of_node)
             show(n_leaves_done, n_done / tree.n_nodes, f"{n_done - n_leaves_done} merges")
 
-        result = backend(tree, leaf, merge, items, tree.seeds(seed), report)
+        result = backend(tree, leaf, merge, items, tree.seeds(seed), report, make_prior)
     return TreeRun(
         result=result,
         worker_peak_bytes=max(peak_of_node.values(), default=0),
@@ -90,35 +92,31 @@ def run_tree(
     )
 
 
-def run_here(tree, leaf, merge, items, seeds, report):
+def run_here(tree, leaf, merge, items, seeds, report, make_prior):
     """Run a tree in this process: a backend that keeps as few results as the tree allows."""
     results: dict[int, Any] = {}
     priors: dict[int | None, Any] = {}
     for node in tree.post_order():
         children = tree.children(node)
-        results[node], priors[node] = compute(
+        results[node] = compute(
             merge if children else leaf,
             [results.pop(child) for child in children] if children else items[node],
             seeds[node],
             prior=priors.get(tree.prior_node(node)),
-            returns_prior=node in tree.prior_nodes,
         )
+        if node in tree.prior_nodes:
+            priors[node] = make_prior(results[node])
         report(node, peak_rss(), size_of(results[node]))
     return results[tree.root]
 
 
-def compute(function, inputs, seed, *, prior=None, returns_prior=False):
-    """Call the function of a node; return its result, and its prior or None."""
-    # Functions for trees without priors do not have these parameters.
-    options = {}
-    if prior is not None:
-        options["prior"] = prior
-    if returns_prior:
-        options["returns_prior"] = True
+def compute(function, inputs, seed, *, prior=None):
+    """Return the result of the function of a node."""
+    # Functions for trees without priors do not have this parameter.
+    options = {} if prior is None else {"prior": prior}
     # BLAS rounds differently on several threads, and backends must agree.
     with threadpool_limits(1, user_api="blas"):
-        output = function(inputs, seed, **options)
-    return output if returns_prior else (output, None)
+        return function(inputs, seed, **options)
 
 
 def size_of(result):

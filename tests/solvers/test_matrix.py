@@ -10,9 +10,9 @@ from graphsqueak.solvers.matrix import (
     build_laplacian_from_batches,
     multiply,
     split_by_work,
-    split_evenly,
 )
 from graphsqueak.sources.synthetic import random_graphs
+from graphsqueak.system.kernels import parts
 
 
 def small_world_problem():
@@ -74,7 +74,7 @@ def test_the_matrix_is_the_laplacian_plus_the_ridge():
 @pytest.mark.parametrize("n_nodes", [0, 1, 5, 1000])
 def test_parts_cover_all_nodes(n_nodes):
     start = np.cumsum(np.append(0, np.arange(n_nodes))).astype(np.uint64)
-    for bounds in (split_evenly(n_nodes), split_by_work(start)):
+    for bounds in (parts(n_nodes, N_PARTS), split_by_work(start)):
         assert bounds.size == N_PARTS + 1
         assert bounds[0] == 0
         assert bounds[-1] == n_nodes

@@ -32,38 +32,30 @@ def test_every_leaf_is_merged_once_and_neighbors_stay_in_order(n_leaves):
     for place, tree in enumerate(shapes(n_leaves)):
         merged = run_tree(
             tree,
-            lambda item, seed, *, prior=None, returns_prior=False: _alone_or_twice(
-                [item], returns_prior
-            ),
-            lambda parts, seed, *, returns_prior=False: _alone_or_twice(
-                list(chain(*parts)), returns_prior
-            ),
+            lambda item, seed, *, prior=None: [item],
+            lambda parts, seed: list(chain(*parts)),
             range(n_leaves),
             seed=5,
             backend=run_here,
+            make_prior=len,
         ).result
         assert sorted(merged) == list(range(n_leaves))
         if place < 5:
             assert merged == list(range(n_leaves))
 
 
-def _alone_or_twice(result, returns_prior):
-    return (result, result) if returns_prior else result
-
-
 def test_a_leaf_gets_the_prior_of_its_prior_node():
     tree = as_tree("guided", 16, allow_guided=True)
     prior_of_leaf = {}
 
-    def leaf(item, seed, *, prior=None, returns_prior=False):
+    def leaf(item, seed, *, prior=None):
         prior_of_leaf[item] = prior
-        return ([item], 1) if returns_prior else [item]
+        return [item]
 
-    def merge(parts, seed, *, returns_prior=False):
-        merged = list(chain(*parts))
-        return (merged, len(merged)) if returns_prior else merged
+    def merge(parts, seed):
+        return list(chain(*parts))
 
-    run_tree(tree, leaf, merge, range(16), seed=5, backend=run_here)
+    run_tree(tree, leaf, merge, range(16), seed=5, backend=run_here, make_prior=len)
     sizes = tree.sizes()
     expected = {leaf: None if leaf < 3 else sizes[tree.prior_nodes[leaf]] for leaf in range(16)}
     assert prior_of_leaf == expected

@@ -128,8 +128,8 @@ class OuterBounds:
             error=run.error,
             min_component=self._min_component,
         )
-        self.low = max(low, recurrence.find_low(low))
-        self.high = min(high, recurrence.find_high(high))
+        self.low = max(low, recurrence.find_bound(self.values[0], -1, low))
+        self.high = min(high, recurrence.find_bound(self.values[-1], 1, high))
 
 
 class _Recurrence(NamedTuple):
@@ -146,33 +146,24 @@ class _Recurrence(NamedTuple):
     error: float
     min_component: float
 
-    def find_low(self, known):
-        """Return a lower bound on all eigenvalues; `known` is one already."""
-        smallest = self.values[0]
-        return smallest - self._find_outermost(smallest, -1, smallest - known)
+    def find_bound(self, ritz_value, sign, known):
+        """Return a bound below (sign -1) the lowest or above (1) the highest Ritz value.
 
-    def find_high(self, known):
-        """Return an upper bound on all eigenvalues; `known` is one already."""
-        largest = self.values[-1]
-        return largest + self._find_outermost(largest, 1, known - largest)
-
-    def _find_outermost(self, ritz_value, sign, max_distance):
-        """Return the largest distance from a Ritz value at which an eigenvalue is possible.
-
-        The search is up to `max_distance`, on a geometric grid and then on two finer ones.
+        The search is up to the bound that is `known`, on a geometric grid and then on two finer
+        ones.
         """
         width = max(self.values[-1] - self.values[0], 1e-3 * self.values[-1])
         distances = width * GRID
-        distances = distances[: np.searchsorted(distances, max_distance) + 1]
+        distances = distances[: np.searchsorted(distances, sign * (known - ritz_value)) + 1]
         for _ in range(3):
             possible = np.flatnonzero(self._is_possible(ritz_value + sign * distances))
             if possible.size == 0:
-                return distances[0]
+                return ritz_value + sign * distances[0]
             last = possible[-1]
             if last == distances.size - 1:
-                return np.inf
+                return known
             distances = np.geomspace(distances[last], distances[last + 1], 16)
-        return distances[-1]
+        return ritz_value + sign * distances[-1]
 
     def _is_possible(self, mu):
         """Return, for each mu, whether the right-hand side of (1) is at least t."""

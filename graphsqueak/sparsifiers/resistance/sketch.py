@@ -268,7 +268,9 @@ def solve_random_rhs(solver: LaplacianSolver, rhs: np.ndarray, *, seed: int) -> 
     rhs = solver.centered(rhs)
     n_nodes, n_columns = rhs.shape
     diagonal = solver.matrix.diagonal()
-    probes = _convergence_probes(solver, diagonal, dtype=rhs.dtype, seed=seed)
+    # Convergence probes: D^(1/2) g with standard normal g.
+    noise = np.random.default_rng(seed).standard_normal((n_nodes, _N_CONVERGENCE_PROBES))
+    probes = solver.centered((np.sqrt(diagonal)[:, None] * noise).astype(rhs.dtype))
     block = np.concatenate([rhs, probes], axis=1)
     # The given right-hand sides have no target: the probes alone decide when to stop.
     target = np.repeat([-1.0, _SOLVE_ERROR], [n_columns, _N_CONVERGENCE_PROBES])
@@ -283,13 +285,6 @@ def solve_random_rhs(solver: LaplacianSolver, rhs: np.ndarray, *, seed: int) -> 
         mean_inverse_eigenvalue=float(inverse_eigenvalue_sum) / max(n_nodes, 1),
         is_resolved=bool(inverse_eigenvalue_sum <= _largest_range(rhs.dtype)),
     )
-
-
-def _convergence_probes(solver, diagonal, *, dtype, seed):
-    """Return the right-hand sides D^(1/2) g with standard normal g."""
-    rng = np.random.default_rng(seed)
-    noise = rng.standard_normal((diagonal.size, _N_CONVERGENCE_PROBES))
-    return solver.centered((np.sqrt(diagonal)[:, None] * noise).astype(dtype))
 
 
 def _solve_block(solver, block, *, target):

@@ -67,6 +67,10 @@ class ArrivalFilter(NamedTuple):
         Component of each node; empty if there is only one.
     scale : float
         The sampling scale c.
+    edges_per_node : float
+        Budget per node for which the scale was chosen.
+    is_from_degrees : bool
+        Whether the filter was made from degrees, not by solves.
     """
 
     points: np.ndarray
@@ -75,10 +79,18 @@ class ArrivalFilter(NamedTuple):
     upper_bound: np.ndarray
     component: np.ndarray
     scale: float
+    edges_per_node: float
+    is_from_degrees: bool
 
     @classmethod
     def from_sketch(
-        cls, sketch: ResistanceEmbedding, component: np.ndarray, scale: float = np.inf
+        cls,
+        sketch: ResistanceEmbedding,
+        component: np.ndarray,
+        *,
+        scale: float = np.inf,
+        edges_per_node: float = np.inf,
+        is_from_degrees: bool = False,
     ) -> "ArrivalFilter":
         """Return the filter of an embedding. With the default scale it keeps every edge."""
         is_connected = component.size == 0 or (component == component[0]).all()
@@ -86,11 +98,13 @@ class ArrivalFilter(NamedTuple):
             points=sketch.points / np.float32(np.sqrt(sketch.points.shape[1])),
             inv_degree=inverse_or_zero(sketch.degree).astype(np.float32),
             component=component[:0] if is_connected else component,
-            scale=float(scale),
+            scale=scale,
+            edges_per_node=edges_per_node,
+            is_from_degrees=is_from_degrees,
         )
 
     @classmethod
-    def _build(cls, points, inv_degree, component, scale):
+    def _build(cls, points, inv_degree, component, scale, edges_per_node, is_from_degrees):
         """Return a filter with the bounds that follow from the other attributes."""
         dist_bound = 2 * np.einsum("uk,uk->u", points, points)
         if component.size:
@@ -101,7 +115,9 @@ class ArrivalFilter(NamedTuple):
             inv_degree=inv_degree,
             upper_bound=inv_degree + dist_bound,
             component=component,
-            scale=scale,
+            scale=float(scale),
+            edges_per_node=float(edges_per_node),
+            is_from_degrees=bool(is_from_degrees),
         )
 
     def refresh(self, degrees: np.ndarray) -> "ArrivalFilter":
@@ -111,22 +127,12 @@ class ArrivalFilter(NamedTuple):
 
     def to_arrays(self) -> dict[str, np.ndarray]:
         """Return everything that `from_arrays` needs, with finite numbers."""
-        return {
-            "points": self.points,
-            "inv_degree": self.inv_degree,
-            "component": self.component,
-            "scale": np.array(self.scale),
-        }
+        return {name: np.asarray(getattr(self, name)) for name in _STORED}
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, np.ndarray]) -> "ArrivalFilter":
         """Return the filter on which `to_arrays` was called."""
-        return cls._build(
-            points=arrays["points"],
-            inv_degree=arrays["inv_degree"],
-            component=arrays["component"],
-            scale=float(arrays["scale"]),
-        )
+        return cls._build(*(arrays[name] for name in _STORED))
 
     def leverages(self, edges: SampledEdges) -> np.ndarray:
         """Return the leverages w r of a few edges; a huge number if p = 1 for want of an r."""
@@ -180,6 +186,10 @@ class ArrivalFilter(NamedTuple):
         )
         kept = np.concatenate([np.arange(a, a + n) for a, n in zip(part[:-1], size, strict=True)])
         return edges.select(index[kept])._replace(weight=new_weight[kept])
+
+
+# Arguments of `ArrivalFilter._build`.
+_STORED = ("points", "inv_degree", "component", "scale", "edges_per_node", "is_from_degrees")
 
 
 @parallel_njit

@@ -58,7 +58,7 @@ class BaseStream(ReprMixin):
 
     kind: str  # of its checkpoints
     method: str
-    # Attributes besides the parameters that a checkpoint contains: numbers and tuples of them.
+    # Attributes besides the parameters that a checkpoint contains: numbers.
     _saved: ClassVar[tuple[str, ...]] = ("_seed",)
 
     def __init__(
@@ -205,11 +205,8 @@ class BaseStream(ReprMixin):
     def _restore(self, record, arrays):
         """Restore everything but the parameters; raise an error if no stream wrote it."""
         counters = record["counters"]
-        defaults = {name: getattr(self, name) for name in self._saved}
-        check_numbers(counters, like=defaults)
-        for name, default in defaults.items():
-            # JSON has lists instead of tuples.
-            setattr(self, name, type(default)(counters[name]))
+        check_numbers(counters, like={name: getattr(self, name) for name in self._saved})
+        vars(self).update(counters)
         self.note = dict(record["note"])
         for key, numbers in record["numbers"].items():
             engine = self._new_engine(int(key))

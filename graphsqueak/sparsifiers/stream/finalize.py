@@ -174,7 +174,7 @@ def _score_and_sample(result, state, config, bridge, n_edges, *, epsilon, consum
 
 def _final_resistances(state, config, edges):
     """Return the resistances of all edges, and whether they are from degrees."""
-    if state.is_filter_from_degrees and state.filter is not None:
+    if state.filter is not None and state.filter.is_from_degrees:
         resistance = resistances_if_current(edges, state.grounded_degrees(), state.filter.points)
         if resistance is not None:
             return resistance, True

@@ -83,11 +83,11 @@ class PriorityNodes:
             return 1.0
         return min(max(scale / scale_of_others, 1.0), LARGEST_OVERSAMPLING)
 
-    def oversample(self, edges: SampledEdges, resistance: np.ndarray, factor: float) -> np.ndarray:
-        """Return the resistances, those of edges at priority nodes times `factor`."""
+    def oversample(self, edges: SampledEdges, scores: np.ndarray, factor: float) -> np.ndarray:
+        """Return the scores of edges, those of edges at priority nodes times `factor`."""
         if factor == 1.0:
-            return resistance
-        return np.where(self.touches(edges), resistance * factor, resistance)
+            return scores
+        return np.where(self.touches(edges), scores * factor, scores)
 
     def active(self) -> tuple[np.ndarray, float]:
         """Return the mask and the factor; an empty mask if no edge is oversampled."""

@@ -100,9 +100,7 @@ def resparsify(state, config, n_edges):
     elif found.is_from_degrees:
         # The new filter samples the edges, and no resistance has to be stored.
         state.set_filter(
-            ArrivalFilter.from_sketch(found.embedding, find_all(state.parent)),
-            edges_per_node=state.filter_edges_per_node,
-            from_degrees=True,
+            ArrivalFilter.from_sketch(found.embedding, find_all(state.parent), is_from_degrees=True)
         )
         refilter(state, config, n_edges, is_new=True)
     else:
@@ -131,7 +129,7 @@ def refilter(state, config, n_edges, *, is_new=False):
     total_leverage = step * np.minimum(leverage, 1.0).sum()
     is_outdated = total_leverage > FOSTER_TOLERANCE * state.n_nodes
     edges_per_node = config.current_budget(state) / state.n_nodes
-    arrival_filter = state.filter
+    arrival_filter = state.filter._replace(edges_per_node=edges_per_node)
     if is_new or not is_outdated:
         is_free = ~some.in_forest
         n_free = n_edges / step - np.count_nonzero(some.in_forest)
@@ -141,13 +139,10 @@ def refilter(state, config, n_edges, *, is_new=False):
         # With the earlier factor they would take all of it.
         factor = state.priority.oversampling_for(some, leverage / some.weight, n_free)
         state.set_oversampling(factor)
-        if state.priority.oversampling > 1:
-            leverage[state.priority.touches(some)] *= state.priority.oversampling
+        leverage = state.priority.oversample(some, leverage, factor)
         scale = find_scale(leverage, max(n_free, 1.0))
         arrival_filter = arrival_filter._replace(scale=min(arrival_filter.scale, scale))
-    state.refilter(
-        arrival_filter, edges_per_node=edges_per_node, block_size=config.options.chunk_size
-    )
+    state.refilter(arrival_filter, block_size=config.options.chunk_size)
 
 
 def estimate_resistances(state, config, edges, *, n_probes, key):
@@ -199,9 +194,12 @@ def _sample_by_resistances(state, config, edges, found, n_edges):
     cut_error = 0.0 if cuts is None else cuts.significant_change(sampled)
     state.buffer.truncate(sampled.n_edges)
     state.set_filter(
-        ArrivalFilter.from_sketch(found.embedding, find_all(state.parent), scale),
-        edges_per_node=config.current_budget(state) / state.n_nodes,
-        from_degrees=False,
+        ArrivalFilter.from_sketch(
+            found.embedding,
+            find_all(state.parent),
+            scale=scale,
+            edges_per_node=config.current_budget(state) / state.n_nodes,
+        )
     )
     state.record_resparsification(cut_error)
 
@@ -215,9 +213,10 @@ def _is_refresh_due(state, config):
 def _refresh_filter(state, config):
     """Use current degrees, and follow a budget that grows with the stream (`keep`)."""
     arrival_filter = state.filter.refresh(state.grounded_degrees())
-    edges_per_node = state.filter_edges_per_node
-    growth = config.current_budget(state) / state.n_nodes / edges_per_node
+    growth = config.current_budget(state) / state.n_nodes / arrival_filter.edges_per_node
     if config.budget.keep is not None and growth > 1:
-        arrival_filter = arrival_filter._replace(scale=arrival_filter.scale * growth)
-        edges_per_node *= growth
-    state.set_filter(arrival_filter, edges_per_node=edges_per_node)
+        arrival_filter = arrival_filter._replace(
+            scale=arrival_filter.scale * growth,
+            edges_per_node=arrival_filter.edges_per_node * growth,
+        )
+    state.set_filter(arrival_filter)

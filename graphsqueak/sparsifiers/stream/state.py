@@ -71,10 +71,6 @@ class StreamState:
     cuts : RandomCuts
         In the unit of the input.
     filter : ArrivalFilter, optional
-    filter_edges_per_node : float
-        Budget per node for which the scale of the filter was chosen.
-    is_filter_from_degrees : bool
-        Whether the filter was made from degrees, not by solves.
     priority : PriorityNodes
     prefix_degrees : ndarray
         Degrees, with the ridge, of the edges before this part; empty if it has no prefix.
@@ -106,8 +102,6 @@ class StreamState:
     cut_error: float = 0.0
     cuts: RandomCuts = field(default_factory=RandomCuts)
     filter: ArrivalFilter | None = None
-    filter_edges_per_node: float = np.inf
-    is_filter_from_degrees: bool = False
     priority: PriorityNodes = field(default_factory=PriorityNodes)
     prefix_degrees: np.ndarray = field(default_factory=lambda: np.zeros(0))
     prefix_edges: int = 0
@@ -168,18 +162,9 @@ class StreamState:
         self.buffer.truncate(coalesce(self.buffer.edges(), self.n_nodes))
         return self.buffer.edges()
 
-    def set_filter(
-        self,
-        arrival_filter: ArrivalFilter,
-        *,
-        edges_per_node: float,
-        from_degrees: bool | None = None,
-    ) -> None:
-        """Sample the following edges by this filter, by default one of the same origin."""
+    def set_filter(self, arrival_filter: ArrivalFilter) -> None:
+        """Sample the following edges by this filter."""
         self.filter = arrival_filter
-        self.filter_edges_per_node = edges_per_node
-        if from_degrees is not None:
-            self.is_filter_from_degrees = from_degrees
 
     def drop_filter(self) -> None:
         """Keep every arriving edge; only the filter needs the degrees of the prefix."""
@@ -190,11 +175,9 @@ class StreamState:
         """Choose the factor for edges at priority nodes."""
         self.priority = replace(self.priority, oversampling=factor)
 
-    def refilter(
-        self, arrival_filter: ArrivalFilter, *, edges_per_node: float, block_size: int
-    ) -> None:
+    def refilter(self, arrival_filter: ArrivalFilter, *, block_size: int) -> None:
         """Put the sample to another filter, which also samples the following edges, in blocks."""
-        self.set_filter(arrival_filter, edges_per_node=edges_per_node)
+        self.filter = arrival_filter
         seed = self.resparsification_seed()
         sample_block = partial(arrival_filter.sample_edges, seed=seed, priority=self.priority)
         self.buffer.replace_blocks(sample_block, block_size)
@@ -219,13 +202,15 @@ class StreamState:
         """Return the state of the same graph with all weights times `factor`; arrays are shared."""
         return replace(self, weight_scale=self.weight_scale * factor, cuts=self.cuts.scaled(factor))
 
-    def continuation(self) -> "StreamState | None":
+    def continuation(self, *, ridge: float, seed: int) -> "StreamState | None":
         """Return a state without edges that continues this one; None without a filter."""
         if self.filter is None:
             return None
         prefix_degrees = self.grounded_degrees()
         return replace(
             self,
+            seed=seed,
+            ridge=ridge,
             buffer=EdgeBuffer(),
             degrees=np.zeros(self.n_nodes),
             n_seen=0,
@@ -234,7 +219,6 @@ class StreamState:
             cut_error=0.0,
             cuts=RandomCuts(n_nodes=self.n_nodes),
             filter=self.filter.refresh(prefix_degrees),
-            is_filter_from_degrees=False,
             prefix_degrees=prefix_degrees,
             prefix_edges=self.n_seen,
             is_leader=False,
@@ -298,8 +282,6 @@ class StreamState:
         if first.is_leader:
             merged.is_leader = True
             merged.filter = first.filter
-            merged.filter_edges_per_node = first.filter_edges_per_node
-            merged.is_filter_from_degrees = first.is_filter_from_degrees
         else:
             merged.prefix_edges = max(state.prefix_edges for state in states)
         return merged

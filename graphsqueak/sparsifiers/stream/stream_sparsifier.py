@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from copy import copy
-from dataclasses import replace
 from typing import Self
 
 import numpy as np
@@ -267,39 +266,30 @@ class StreamSparsifier(BaseStream):
         """Keep the arrival filter in `to_bytes`, for streams that continue this one."""
         self._engines[0].lead()
 
-    def export_prior(self) -> bytes:
-        """Return what a stream of the following edges has to know of this one.
+    def drop_edges(self) -> None:
+        """Drop the sample before `to_bytes`, if only a `continuation` is made of the state."""
+        self._engines[0].state.take_buffer()
 
-        It is a state without edges: ids, degrees, components and the arrival filter. Empty if no
-        edge was dropped yet.
-        """
-        engine = self._engines[0]
-        state = engine.state.continuation()
-        if state is None:
-            return b""
-        prior = copy(self)
-        prior._engines = {0: PracticalEngine(engine.config, state)}
-        prior.note = {}
-        return pack_bytes(*prior._pack())
+    def continuation(self, *, ridge: float, seed: int) -> Self | None:
+        """Return a stream of the following edges that has the arrival filter of this one.
 
-    @classmethod
-    def from_prior(cls, data: bytes, *, ridge: float, seed: int) -> Self:
-        """Return a stream that continues the one of `export_prior`, without its edges.
+        It has none of its edges, and replaces it. The result is None if no edge was dropped yet.
 
         Parameters
         ----------
-        data : bytes
         ridge : float
-            Ridge of this stream alone.
+            Ridge of the following edges alone.
         seed : int
         """
-        stream = cls._read("the state", data)
-        engine = stream._engines[0]
-        state = replace(engine.state, seed=seed, ridge=ridge)
-        stream._engines[0] = PracticalEngine(engine.config, state)
-        stream._seed = seed
-        stream.ridge = ridge
-        return stream
+        engine = self._engines[0]
+        state = engine.state.continuation(ridge=ridge, seed=seed)
+        if state is None:
+            return None
+        following = copy(self)
+        following._engines = {0: PracticalEngine(engine.config, state)}
+        following._seed = seed
+        following.ridge = ridge
+        return following
 
     @property
     def n_edges_seen_(self) -> int:

@@ -32,7 +32,7 @@ import numpy as np
 
 from graphsqueak.errors import InputError, Parameter
 from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.graph.timed_edges import NO_CHECKSUMS, TimedEdges, checksums
+from graphsqueak.graph.timed_edges import TimedEdges, checksum
 from graphsqueak.randomness import RandomState, Step, child_seed
 from graphsqueak.sources.graph_like import GraphLike, as_stream
 from graphsqueak.sparsifiers.budget import Budget, StreamOptions
@@ -106,7 +106,7 @@ class TimedSparsifier(BaseStream):
     kind = TIMED
     method = "stream"
     ridge = 0.0
-    _saved = ("_seed", "n_edges_seen_", "n_too_old_", "_n_nodes", "_latest_time", "checksums_")
+    _saved = ("_seed", "n_edges_seen_", "n_too_old_", "_n_nodes", "_latest_time", "checksum_")
 
     def __init__(
         self,
@@ -144,7 +144,7 @@ class TimedSparsifier(BaseStream):
         self.n_edges_seen_ = 0
         self._n_nodes = 0
         self.n_too_old_ = 0
-        self.checksums_: tuple[int, ...] = NO_CHECKSUMS  # of all edges, to verify a resumed input
+        self.checksum_ = 0  # of all edges, to verify a resumed input
         self._result_span = (0.0, 0.0)
 
     def _pane_layout(self):
@@ -187,7 +187,7 @@ class TimedSparsifier(BaseStream):
             self._n_nodes = max(self._n_nodes, n_nodes)
             if tail.size:
                 self._ingest(tail, head, part.weight, part.time)
-            self.checksums_ = checksums(part, self.checksums_)
+            self.checksum_ = checksum(part, self.checksum_)
             self._result = None
         return self
 

@@ -10,11 +10,10 @@ A state is a compact checkpoint: sampled edges, exact degrees, components and id
 per edge and 20 per node. Ids are matched when states are merged (`graphsqueak.nodes.union`).
 
 For graphs a merge costs no accuracy, only its resparsification does [C17, Section 3.3.2]: the shape
-of the tree decides about time and memory, not about quality. In a guided tree, the default, both
-tasks also return a prior for later parts: a state without edges that has the ids, degrees,
-components and the arrival filter of the leader, which has seen all parts from the first on. A part
-that continues it keeps about what a single pass would have kept: about a third of the edges, for 16
-parts, and merges that solve no linear system.
+of the tree decides about time and memory, not about quality. In a guided tree, the default, most
+leaves also get a prior: ids, degrees, components and the arrival filter of the leader, which has
+seen all parts from the first on. A part that continues it keeps about what a single pass would have
+kept: about a third of the edges, for 16 parts, and merges that solve no linear system.
 
 Finished parts may be stored in a folder, on disk or remote, so that a stopped run does not repeat
 them:
@@ -97,8 +96,7 @@ def leaf(
     options=None,
     store=None,
     is_leader=False,
-    prior=b"",
-    returns_prior=False,
+    prior=None,
 ):
     """Return the state of one part.
 
@@ -112,51 +110,55 @@ def leaf(
         Where finished parts are stored and looked up.
     is_leader : bool
         Whether later parts may continue the first one.
-    prior : bytes
-        Prior of the parts before this one; empty for none.
-    returns_prior : bool
-        Whether to return a prior as well.
+    prior : bytes, optional
+        Of parts before this one, which this part continues; see `make_prior`.
 
     Returns
     -------
-    bytes, or a pair of them
+    bytes
     """
     state = None if store is None else store.get(piece.number)
     if state is not None:
-        stream = StreamSparsifier.from_bytes(state)
-    else:
-        stream = _read(piece, seed, settings, options, prior)
-        if is_leader and piece.number == 0:
-            stream.lead()
-        is_source = isinstance(piece.graph, EdgeSource)
-        stream.set_note({name: getattr(piece.graph, name) if is_source else 0 for name in DROPPED})
-        # The state is compacted in place, so that the prior comes after it.
-        state = stream.to_bytes()
-        if store is not None:
-            store.put(piece.number, state)
-    return (state, stream.export_prior()) if returns_prior else state
+        return state
+    stream = _read(piece, seed, settings, options, prior)
+    if is_leader and piece.number == 0:
+        stream.lead()
+    is_source = isinstance(piece.graph, EdgeSource)
+    stream.set_note({name: getattr(piece.graph, name) if is_source else 0 for name in DROPPED})
+    state = stream.to_bytes()
+    if store is not None:
+        store.put(piece.number, state)
+    return state
 
 
-def merge(states, seed, *, returns_prior=False):
-    """Return the state of several parts, given in their order, and its prior if asked for."""
+def merge(states, seed):
+    """Return the state of several parts, given in their order."""
     streams = [StreamSparsifier.from_bytes(state, n_streams=len(states)) for state in states]
     merged = streams[0].merge(*streams[1:], random_state=seed)
     merged.set_note({name: sum(stream.note[name] for stream in streams) for name in DROPPED})
-    state = merged.to_bytes()
-    return (state, merged.export_prior()) if returns_prior else state
+    return merged.to_bytes()
+
+
+def make_prior(state):
+    """Return what later parts need of a state: all but its edges."""
+    stream = StreamSparsifier.from_bytes(state)
+    stream.drop_edges()
+    return stream.to_bytes()
 
 
 def _read(piece, seed, settings, options, prior):
     """Return the stream of a part; without the prior if the edges are unlike those before."""
-    if prior:
-        stream = StreamSparsifier.from_prior(prior, ridge=settings.get("ridge", 0.0), seed=seed)
-    else:
+    stream = None
+    if prior is not None:
+        leader = StreamSparsifier.from_bytes(prior)
+        stream = leader.continuation(ridge=settings.get("ridge", 0.0), seed=seed)
+    if stream is None:
         stream = StreamSparsifier(**settings, options=options, random_state=seed)
     try:
         for batch in piece.graph.batches():
             stream.partial_fit(batch)
     except BufferOverflow:
-        return _read(piece, seed, settings, options, prior=b"")
+        return _read(piece, seed, settings, options, prior=None)
     return stream
 
 
@@ -219,6 +221,7 @@ def grow_tree(
         [Piece(number, unread(graph)) for number, graph in enumerate(pieces)],
         seed=seed,
         backend=backend,
+        make_prior=make_prior,
         progress=progress,
     )
     return TreeResult(StreamSparsifier.from_bytes(run.result), run, len(pieces), n_resumed)

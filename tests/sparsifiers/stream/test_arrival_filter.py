@@ -52,7 +52,7 @@ def test_every_edge_is_kept_with_its_probability(offset):
     sketch.points[0] = 0.0
     sketch.points[:] += offset
     component = np.repeat([0, 30], [30, 10])
-    known = ArrivalFilter.from_sketch(sketch, component, 3.0)
+    known = ArrivalFilter.from_sketch(sketch, component, scale=3.0)
     pairs = rng.choice(38 * 39, size=590, replace=False)
     tail = 1 + np.append(pairs // 39, np.arange(10))
     head = 1 + np.append(pairs % 39, [44] * 10)

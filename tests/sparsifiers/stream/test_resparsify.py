@@ -55,12 +55,12 @@ def test_the_scale_of_a_filter_grows_with_a_fraction_of_the_edges():
     config = stream_config(stream)
     resparsify_if_full(state, config)
     scale = state.filter.scale
-    edges_per_node = state.filter_edges_per_node
+    edges_per_node = state.filter.edges_per_node
     assert edges_per_node == config.current_budget(state) / 50
     state.append(SampledEdges.empty(), n_arrived=6000)
     resparsify_if_full(state, config)
-    assert state.filter_edges_per_node == pytest.approx(0.05 * 10_000 / 50)
-    growth = state.filter_edges_per_node / edges_per_node
+    assert state.filter.edges_per_node == pytest.approx(0.05 * 10_000 / 50)
+    growth = state.filter.edges_per_node / edges_per_node
     assert state.filter.scale / scale == pytest.approx(growth)
     assert growth > 1
 

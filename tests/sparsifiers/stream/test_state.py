@@ -183,11 +183,12 @@ def test_a_merge_keeps_the_filter_of_a_leader_and_a_continuation_its_degrees(uni
     merged = engine_state(stream.merge(other))
     assert merged.is_leader
     assert merged.priority.oversampling == state.priority.oversampling > 1.0
-    assert merged.filter_edges_per_node == state.filter_edges_per_node
+    assert merged.filter.edges_per_node == state.filter.edges_per_node
     assert merged.filter.scale == state.filter.scale
     assert merged.prefix_edges == 0
 
-    continued = state.continuation()
+    continued = state.continuation(ridge=0.5 * unit, seed=7)
+    assert (continued.ridge, continued.seed) == (0.5 * unit, 7)
     assert continued.weight_scale == state.weight_scale
     np.testing.assert_allclose(
         continued.prefix_degrees * continued.weight_scale,
@@ -201,7 +202,7 @@ def test_a_merge_keeps_the_filter_of_a_leader_and_a_continuation_its_degrees(uni
     assert (continued.n_unions, continued.n_seen) == (state.n_unions, 0)
     assert not continued.is_leader
     assert continued.priority is state.priority
-    assert continued.filter_edges_per_node == state.filter_edges_per_node
+    assert continued.filter.edges_per_node == state.filter.edges_per_node
 
 
 def test_more_nodes_than_a_stream_can_number_are_refused():

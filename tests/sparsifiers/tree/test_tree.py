@@ -24,6 +24,7 @@ from graphsqueak.sparsifiers.tree.parts import (
     Piece,
     grow_tree,
     leaf,
+    make_prior,
     merge,
     open_store,
 )
@@ -114,8 +115,8 @@ def test_a_guided_part_keeps_what_one_pass_would_and_stays_unbiased():
     first, second = split(sources.erdos_renyi(300, 40_000, random_state=17).to_edge_list(), 2)
     how, kept, weight = {"settings": {"n_edges": 3_000}, "options": SHORT}, [], []
     for seed in range(40):
-        _, told = leaf(Piece(0, first), 100 + seed, is_leader=True, returns_prior=True, **how)
-        own = leaf(Piece(1, second), 1_000 + seed, prior=told, **how)
+        prior = make_prior(leaf(Piece(0, first), 100 + seed, is_leader=True, **how))
+        own = leaf(Piece(1, second), 1_000 + seed, prior=prior, **how)
         stream = StreamSparsifier.from_bytes(own)
         edges = engine_state(stream).buffer.edges()
         np.testing.assert_array_equal(stream.degrees_, second.degrees())
@@ -146,28 +147,33 @@ def test_a_part_that_its_guide_does_not_know_is_read_without():
     known = EdgeList(tail=known.tail, head=known.head, ids=ids)
     other = EdgeList(tail=known.tail, head=known.head, ids=ids + 500)
     how = {"settings": {"n_edges": 1_000}, "options": SHORT}
-    _, told = leaf(Piece(0, known), 3, is_leader=True, returns_prior=True, **how)
-    assert told
-    assert leaf(Piece(1, other), 4, prior=told, **how) == leaf(Piece(1, other), 4, **how)
-    assert leaf(Piece(1, known), 4, prior=told, **how) != leaf(Piece(1, known), 4, **how)
-    all_kept = {"settings": {"n_edges": 50_000}, "is_leader": True, "returns_prior": True}
-    assert leaf(Piece(0, known), 3, **all_kept)[1] == b""
+    prior = make_prior(leaf(Piece(0, known), 3, is_leader=True, **how))
+    assert leaf(Piece(1, other), 4, prior=prior, **how) == leaf(Piece(1, other), 4, **how)
+    assert leaf(Piece(1, known), 4, prior=prior, **how) != leaf(Piece(1, known), 4, **how)
 
 
-def test_a_guide_comes_with_the_state_that_is_there_without(tmp_path):
-    """And it is the same from a leaf that was stored."""
-    parts = split(sources.erdos_renyi(200, 40_000, random_state=8).to_edge_list(), 2)
-    store = open_store(tmp_path, parts, {}, seed=5, resume=False)
+def test_a_part_stands_alone_after_a_leader_that_dropped_no_edge():
+    first, second = split(sources.erdos_renyi(200, 4_000, random_state=8).to_edge_list(), 2)
+    how = {"settings": {"n_edges": 50_000}, "options": SHORT}
+    prior = make_prior(leaf(Piece(0, first), 3, is_leader=True, **how))
+    assert leaf(Piece(1, second), 4, prior=prior, **how) == leaf(Piece(1, second), 4, **how)
+
+
+def test_a_prior_has_no_edges_and_a_stored_leader_has_the_same(tmp_path):
+    first, second = split(sources.erdos_renyi(200, 40_000, random_state=8).to_edge_list(), 2)
+    store = open_store(tmp_path, [first, second], {}, seed=5, resume=False)
     how = {"settings": {"n_edges": 1_000}, "options": SHORT, "is_leader": True}
-    first = leaf(Piece(0, parts[0]), 3, **how)
-    with_prior = leaf(Piece(0, parts[0]), 3, **how, store=store, returns_prior=True)
-    assert with_prior[0] == first
-    assert with_prior == leaf(Piece(0, parts[0]), 3, **how, store=store, returns_prior=True)
-    states = [first, leaf(Piece(1, parts[1]), 4, **how, prior=with_prior[1])]
-    merged, told = merge(states, 5, returns_prior=True)
-    assert merged == merge(states, 5)
-    assert StreamSparsifier.from_bytes(told).n_kept_ == 0
-    assert told != with_prior[1]
+    state = leaf(Piece(0, first), 3, **how, store=store)
+    assert leaf(Piece(0, first), 3, **how, store=store) == state
+    prior = make_prior(state)
+    assert StreamSparsifier.from_bytes(prior).n_kept_ == 0
+    merged = merge([state, leaf(Piece(1, second), 4, **how, prior=prior)], 5)
+    # The merged leader has seen twice as many edges.
+    states = [
+        leaf(Piece(2, second), 6, **how, prior=earlier) for earlier in (prior, make_prior(merged))
+    ]
+    n_kept = [StreamSparsifier.from_bytes(state).n_kept_ for state in states]
+    assert n_kept[1] < n_kept[0]
 
 
 def test_a_guided_tree_holds_late_nodes_together():
@@ -284,14 +290,14 @@ def test_a_guided_part_has_its_own_ridge_and_its_own_seed():
     """Not those of its prior, which has seen more parts."""
     first, second = split(sources.erdos_renyi(200, 40_000, random_state=8).to_edge_list(), 2)
     settings, options = {"n_edges": 1_000}, SHORT
-    _, prior = leaf(
+    leader = leaf(
         Piece(0, first),
         3,
         settings=settings | {"ridge": 0.75},
         options=options,
         is_leader=True,
-        returns_prior=True,
     )
+    prior = make_prior(leader)
     assert StreamSparsifier.from_bytes(prior).ridge == 0.75
     states = [
         leaf(
