@@ -56,8 +56,8 @@ def spam(
         typer.Option(
             metavar="FRACTION",
             parser=fraction,
-            help="Choose the threshold that flags at most this fraction of the ham: 0.005 or 0.5%. "
-            "It rests on the labeled ham, of which 1 / FRACTION are needed.",
+            help="Choose the threshold, 0.5 or more, that flags at most this fraction of the ham: "
+            "0.005 or 0.5%. It rests on the labeled ham, of which 1 / FRACTION are needed.",
         ),
     ] = None,
     out: Annotated[
@@ -149,7 +149,7 @@ def spam(
     rule = _rule_record(spam_filter, threshold, max_false_positives)
     is_spam = scored.flagged(rule["threshold"])
     label = np.where(is_spam, "spam", "ham")
-    table = {"id": scored.ids, "label": label, "score": scored.score.round(6)}
+    table = {"id": scored.ids, "label": label, "score": scored.score.round(9)}
     with atomic.written_together():
         if model is not None:
             spam_filter.save(model)
@@ -221,7 +221,7 @@ def _describe(record, out):
     if not record.get("enough_ham", True):
         n_ham = record["flagged_ham"]["n_labeled"]
         if n_ham:
-            used = f"their largest score, for about {100 / (n_ham + 1):.2g} %"
+            used = f"their largest score or 0.5, for about {100 / (n_ham + 1):.2g} %"
         else:
             used = "1, and only labeled spam is flagged"
         yield (

@@ -12,7 +12,8 @@ as otherwise T would be 0 whenever a few labels are separated without a mistake.
 
 *Thresholds.* If the next ham is drawn like the n labeled ones, its score exceeds the k-th largest
 of theirs with probability k / (n + 1) at most. A threshold that may flag a fraction r of the ham is
-therefore the k-th largest score for k = floor(r (n + 1)), and needs n >= 1 / r - 1 labeled ham.
+therefore the k-th largest score for k = floor(r (n + 1)), and needs n >= 1 / r - 1 labeled ham. It
+is at least 0.5: however much may be flagged, mail that is more likely ham is not.
 
 References
 ----------
@@ -91,8 +92,8 @@ class Threshold(NamedTuple):
     ----------
     value : float
     is_supported : bool
-        Whether there are enough labeled ham. If not, the threshold is the largest of their scores,
-        or 1 (nothing is flagged) if there are none.
+        Whether there are enough labeled ham. If not, the threshold is the largest of their scores
+        or 0.5, and 1 (nothing is flagged) if there are none.
     n_ham : int
         Number of labeled ham that the threshold rests on.
     n_ham_needed : int
@@ -160,12 +161,12 @@ def probability_of_spam(scores: ArrayLike, temperature: float) -> np.ndarray:
 def choose_threshold(
     scores: ArrayLike, is_spam: ArrayLike, max_false_positives: float
 ) -> Threshold:
-    """Return the smallest threshold that is expected to flag at most a fraction of the ham.
+    """Return the smallest threshold from 0.5 on that is expected to flag at most a fraction of ham.
 
     Parameters
     ----------
     scores : array of shape (k,)
-        Scores of labeled mails without their own labels.
+        Probabilities of spam of labeled mails, without their own labels.
     is_spam : array of bool, shape (k,)
     max_false_positives : float
         Fraction of the ham that may be flagged, between 0 and 1.
@@ -177,12 +178,12 @@ def choose_threshold(
     Examples
     --------
     The next ham is equally likely to fall between, below or above the four labeled ones: it
-    exceeds 0.3 with probability 2/5.
+    exceeds 0.6 with probability 2/5.
 
-    >>> choose_threshold([0.1, 0.2, 0.3, 0.4, 0.9], [0, 0, 0, 0, 1], 0.4)
-    Threshold(value=0.3, is_supported=True, n_ham=4, n_ham_needed=2)
-    >>> choose_threshold([0.1, 0.2, 0.3, 0.4, 0.9], [0, 0, 0, 0, 1], 0.1)
-    Threshold(value=0.4, is_supported=False, n_ham=4, n_ham_needed=9)
+    >>> choose_threshold([0.1, 0.2, 0.6, 0.7, 0.9], [0, 0, 0, 0, 1], 0.4)
+    Threshold(value=0.6, is_supported=True, n_ham=4, n_ham_needed=2)
+    >>> choose_threshold([0.1, 0.2, 0.6, 0.7, 0.9], [0, 0, 0, 0, 1], 0.1)
+    Threshold(value=0.7, is_supported=False, n_ham=4, n_ham_needed=9)
     """
     rate = check_real("max_false_positives", max_false_positives, above=0.0, below=1.0)
     ham_scores = np.sort(np.asarray(scores)[~np.asarray(is_spam, dtype=bool)])[::-1]
@@ -190,7 +191,7 @@ def choose_threshold(
     # 0.005 of 200 is 1, though not in floating point.
     rank = math.floor(rate * (n_ham + 1) + 1e-9)
     return Threshold(
-        value=float(ham_scores[max(rank, 1) - 1]) if n_ham else 1.0,
+        value=max(0.5, float(ham_scores[max(rank, 1) - 1])) if n_ham else 1.0,
         is_supported=rank >= 1,
         n_ham=n_ham,
         n_ham_needed=math.ceil(1 / rate - 1e-9) - 1,
@@ -203,7 +204,7 @@ def expected_rates(scores: ArrayLike, is_spam: ArrayLike, threshold: float) -> E
     Parameters
     ----------
     scores : array of shape (k,)
-        Scores of labeled mails without their own labels.
+        Probabilities of spam of labeled mails, without their own labels.
     is_spam : array of bool, shape (k,)
     threshold : float
         Larger scores are flagged.

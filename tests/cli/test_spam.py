@@ -177,7 +177,7 @@ def test_a_threshold_and_what_it_is_expected_to_do(daily, tmp_path, capsys):
     record = json.loads(capsys.readouterr().out)
     assert (record["spam"], record["caught_spam"]["n_flagged"]) == (8, 0)
 
-    # A fifth of 8 + 1 is one ham; 0.5 % take 199.
+    # A fifth takes four; 0.5 % take 199.
     assert run([*command, "--max-false-positives", "20%", "--json"]) == 0
     record = json.loads(capsys.readouterr().out)
     assert (record["enough_ham"], record["ham_needed"]) == (True, 4)

@@ -58,14 +58,17 @@ def test_without_scores_probabilities_near_a_half_are_the_scores(scores):
 
 @pytest.mark.parametrize(("n_ham", "rate"), [(199, 0.005), (100, 0.05), (20, 0.3)])
 def test_a_threshold_flags_the_fraction_of_ham_that_it_promises(n_ham, rate):
-    """Of uniform scores, the fraction above the k-th largest is Beta(k, n + 1 - k)."""
+    """Of uniform scores, the fraction above the k-th largest is Beta(k, n + 1 - k).
+
+    They are uniform between 0.5 and 1, so that the threshold is one of them.
+    """
     rng = np.random.default_rng(77_120)
     rank = int(rate * (n_ham + 1) + 1e-9)
     values = []
     for _ in range(400):
-        chosen = choose_threshold(rng.random(n_ham), np.zeros(n_ham, dtype=bool), rate)
+        chosen = choose_threshold(1 - rng.random(n_ham) / 2, np.zeros(n_ham, dtype=bool), rate)
         assert chosen.is_supported
-        values.append(1 - chosen.value)
+        values.append(2 * (1 - chosen.value))
     deviation = beta(rank, n_ham + 1 - rank).std() / np.sqrt(400)
     assert abs(np.mean(values) - rank / (n_ham + 1)) < 6 * deviation
     assert rank / (n_ham + 1) <= rate + 1e-12
@@ -75,6 +78,7 @@ def test_too_few_ham_are_reported():
     scores = np.linspace(0, 0.9, 198)
     chosen = choose_threshold(scores, np.zeros(198, dtype=bool), 0.005)
     assert chosen == (0.9, False, 198, 199)
+    assert choose_threshold(scores / 2, np.zeros(198, dtype=bool), 0.5)[:2] == (0.5, True)
     nothing = choose_threshold([0.8], [True], 0.005)
     assert nothing == (1.0, False, 0, 199)
 
