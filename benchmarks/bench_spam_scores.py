@@ -1,6 +1,6 @@
 """Scores of the spam filter: calibration, thresholds, and which mails to label next.
 
-    python benchmarks/bench_spam_scores.py [--part scores|thresholds|labels] [--draws N]
+    python benchmarks/bench_spam_scores.py [--part scores|thresholds|labels|rates] [--draws N]
 
 On the points of the shipped mails and of spambase (logarithms, divided by their deviations), as
 `graphsqueak spam` uses them: a graph of 10 neighbors, labels at random. 1,000 mails are new; the
@@ -10,6 +10,7 @@ others are in the graph, and those without a label are the left-out ones.
 and AUC of the class fractions ("before") and of the probabilities ("after"); then the bins.
 `thresholds`: a threshold for a fraction of flagged ham, what it flags of the labeled ham when each
 is left out, and of other ham. `labels`: accuracy after as many labels again, by several orders.
+`rates`: estimated and true rates at 0.5, if 300 of 400 labels were chosen by these orders.
 """
 
 import argparse
@@ -37,14 +38,13 @@ RATES = (0.005, 0.01, 0.02, 0.05)
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--part", choices=["scores", "thresholds", "labels"])
+    parser.add_argument("--part", choices=list(PARTS))
     parser.add_argument("--draws", type=int, default=10)
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
-    parts = {"scores": print_scores, "thresholds": print_thresholds, "labels": print_labels}
     for name, points, truth in data_sets():
         study = Study(points, truth)
-        for part, print_part in parts.items():
+        for part, print_part in PARTS.items():
             if arguments.part in (None, part):
                 print(f"\n{name}, {part}")
                 print_part(study, arguments.draws)
@@ -195,6 +195,31 @@ def print_labels(study, n_draws):
             )
 
 
+def print_rates(study, n_draws):
+    figures = {}
+    for draw in range(n_draws):
+        labeled = study.drawn_labels(100, draw)
+        clf, temperature, is_left_out = study.fit(labeled)
+        score = probability_of_spam(clf.decision_function(), temperature)
+        for name, added in added_labels(study, score, is_left_out, 300, draw).items():
+            other, scale, is_other = study.fit(np.concatenate([labeled, added]).astype(int))
+            loo = probability_of_spam(other.loo_scores_[:, 1], scale)
+            rates = expected_rates(loo, other.loo_labels_ == 1, 0.5)
+            true = measures(
+                probability_of_spam(other.decision_function()[is_other], scale),
+                study.truth[is_other],
+            )
+            estimated = (rates.flagged_ham.fraction, rates.caught_spam.fraction)
+            figures.setdefault(name, []).append((*estimated, *true[1:3]))
+    for name, rows in figures.items():
+        flagged, caught, true_flagged, true_caught = np.mean(rows, axis=0)
+        print(
+            f"  100 labels, and 300 {name:<15} ham flagged {flagged:.4f} estimated, "
+            f"{true_flagged:.4f} true; spam caught {caught:.3f} estimated, {true_caught:.3f} true",
+            flush=True,
+        )
+
+
 def added_labels(study, score, is_left_out, n_added, draw):
     """Return the mails that are labeled next, by order."""
     ends = np.concatenate([study.graph.tail, study.graph.head])
@@ -211,6 +236,13 @@ def added_labels(study, score, is_left_out, n_added, draw):
         "as listed": np.array(listed[:n_added]).astype(int),
     }
 
+
+PARTS = {
+    "scores": print_scores,
+    "thresholds": print_thresholds,
+    "labels": print_labels,
+    "rates": print_rates,
+}
 
 if __name__ == "__main__":
     main()
