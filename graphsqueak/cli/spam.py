@@ -217,7 +217,10 @@ def _describe(record, out):
             f"threshold {record['threshold']:.6g}: expected to catch {caught} and to flag {flagged}"
         )
     else:
-        yield "too few labels to calibrate scores and to estimate errors; label 8 mails or more"
+        yield (
+            "too few labels to calibrate scores and to estimate errors; label 8 different mails "
+            "or more"
+        )
     if not record.get("enough_ham", True):
         n_ham = record["flagged_ham"]["n_labeled"]
         if n_ham:
@@ -225,8 +228,9 @@ def _describe(record, out):
         else:
             used = "1, and only labeled spam is flagged"
         yield (
-            f"{n_ham:,} labeled ham are too few for {100 * record['max_false_positives']:.4g} % "
-            f"false positives, which take {record['ham_needed']:,}: the threshold is {used}"
+            f"{n_ham:,} labeled ham scored without their label are too few for "
+            f"{100 * record['max_false_positives']:.4g} % false positives, which take "
+            f"{record['ham_needed']:,}: the threshold is {used}"
         )
 
 

@@ -93,4 +93,6 @@ def _order_of_usefulness(scored, rng):
     # to its rate, and so is the next among the rest.
     waiting_time = rng.exponential(size=variance.size)
     waiting_time /= np.maximum(variance, np.finfo(np.float64).eps)
+    # The rest stays in the order of the mailbox.
+    waiting_time[~is_drawn] = 0.0
     return np.lexsort([waiting_time, ~is_drawn, scored.is_labeled])

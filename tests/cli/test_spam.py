@@ -187,7 +187,8 @@ def test_a_threshold_and_what_it_is_expected_to_do(daily, tmp_path, capsys):
     said = capsys.readouterr().out
     assert "100.0 % of spam (8 of 8 labeled, 95 % interval 63.1 to 100.0 %)" in said
     assert "0.0 % of ham (0 of 8 labeled, 95 % interval 0.0 to 36.9 %)" in said
-    assert "8 labeled ham are too few for 0.5 % false positives, which take 199" in said
+    assert "8 labeled ham scored without their label are too few for 0.5 % false" in said
+    assert "which take 199: the threshold is their largest score or 0.5, for about 11 %" in said
 
 
 @pytest.mark.parametrize(
@@ -213,9 +214,10 @@ def test_few_labels_are_reported(box, tmp_path, capsys):
     assert run(["spam", str(path), "--labels", known, *out]) == 0
     said = capsys.readouterr().out
     assert (
-        "too few labels to calibrate scores and to estimate errors; label 8 mails or more" in said
+        "too few labels to calibrate scores and to estimate errors; label 8 different mails or more"
+        in said
     )
-    assert "0 labeled ham are too few for 30 % false positives, which take 3" in said
+    assert "0 labeled ham scored without their label are too few for 30 % false" in said
     assert pl.read_csv(tmp_path / "scores.csv")["label"].to_list().count("spam") == 1
 
 
