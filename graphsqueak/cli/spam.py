@@ -242,7 +242,7 @@ def _percentage(fraction, kind):
     '95.0 % of spam (57 of 60 labeled, 95 % interval 86.0 to 99.0 %)'
     """
     if fraction["n_labeled"] == 0:
-        return f"an unknown fraction of {kind} (none labeled)"
+        return f"an unknown fraction of {kind} (no labeled one has another to be scored by)"
     return (
         f"{100 * fraction['fraction']:.1f} % of {kind} ({fraction['n_flagged']:,} of "
         f"{fraction['n_labeled']:,} labeled, 95 % interval {100 * fraction['low']:.1f} to "

@@ -244,3 +244,16 @@ def test_the_list_of_mails_to_label_is_edited_and_given_back(daily, tmp_path, ca
     assert run([*command, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["labelled"] == 17
     assert run([*command, *options, str(listed), "--force"]) == 2  # an input is never an output
+
+
+def test_the_only_labeled_spam_gives_no_rate(daily, tmp_path, capsys):
+    command, _ = daily
+    lines = (tmp_path / "known.csv").read_text().splitlines()
+    is_spam = [line.endswith(",spam") for line in lines]
+    first = is_spam.index(True)
+    kept = [line for n, line in enumerate(lines) if not is_spam[n] or n == first]
+    (tmp_path / "known.csv").write_text("\n".join(kept) + "\n")
+    assert run([*command, "-o", str(tmp_path / "scores.csv")]) == 0
+    said = capsys.readouterr().out
+    assert "expected to catch an unknown fraction of spam (no labeled one has another" in said
+    assert "of ham (0 of 8 labeled" in said
