@@ -182,6 +182,9 @@ def mails(folder):
     fitted = mail.SpamFilter(random_state=3)
     yield fitted.update(folder / "mails.csv", {"2": "spam", "3": "ham"})
     yield fitted
+    yield mail.choose_threshold([0.2, 0.4], [False, True], 0.5)
+    rates = mail.expected_rates([0.2, 0.4], [False, True], 0.3)
+    yield from (rates, rates.caught_spam)
     view = mail.SecondView(points(40), 5)
     yield view
     yield mail.TwoViews(gs.neighbor_edges(points(40), 5), view)

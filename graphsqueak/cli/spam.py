@@ -6,10 +6,12 @@ from typing import Annotated, Literal
 import typer
 
 from graphsqueak.cli.dry_run import describe_points, print_dry_run
-from graphsqueak.cli.groups import DryRun, Force, Printing, Seed, with_option_groups
+from graphsqueak.cli.groups import DryRun, Force, Printing, Seed, fraction, with_option_groups
 from graphsqueak.cli.help_pages import INPUT, OUTPUT
 from graphsqueak.cli.output import check_format, check_outputs, print_json, print_summary
+from graphsqueak.errors import InputError
 from graphsqueak.ssl.label_table import read_labels
+from graphsqueak.validation import check_real
 
 __all__ = ["spam"]
 
@@ -28,15 +30,34 @@ def spam(
         typer.Option(
             metavar="PATH",
             help="Table with the columns node and label: names of mails, and spam or ham (1 or 0, "
-            "or empty). graphsqueak neighbors --label-template writes one to fill in.",
+            "or empty). --label-template, or that of graphsqueak neighbors, writes one to fill in.",
         ),
     ],
     model: Annotated[
         str | None,
         typer.Option(
             metavar="PATH",
-            help="Save the filter to this file. If the file exists, only new mails are read, and "
-            "new labels take effect at once.",
+            help="Save the filter to this file. If the file exists, only new mails are read, new "
+            "labels take effect at once, and the file is replaced; this needs no --force.",
+        ),
+    ] = None,
+    threshold: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SCORE",
+            min=0.0,
+            max=1.0,
+            help="Call mails with a larger score spam.",
+            show_default="0.5",
+        ),
+    ] = None,
+    max_false_positives: Annotated[
+        float | None,
+        typer.Option(
+            metavar="FRACTION",
+            parser=fraction,
+            help="Choose the threshold, 0.5 or more, that flags at most this fraction of the ham: "
+            "0.005 or 0.5%. It rests on the labeled ham, of which 1 / FRACTION are needed.",
         ),
     ] = None,
     out: Annotated[
@@ -47,6 +68,16 @@ def spam(
             metavar="PATH",
             help="Table to write.",
             show_default="standard output",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None,
+    label_template: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PATH",
+            help="Write a table of mails to label next, the most useful first: node, label "
+            "(empty), score, subject, sender. The known labels are its last rows, so that it can "
+            "be given to --labels.",
             rich_help_panel=OUTPUT,
         ),
     ] = None,
@@ -62,62 +93,77 @@ def spam(
 ):
     """Score every mail of a mailbox, given some that are known to be spam or ham.
 
-    The output has one row per mail: id, label and score, from 0 (ham) to 1 (spam). Mails without a
+    The output has one row per mail: id, label and score, the probability of spam. Mails without a
     label contribute to the classification, so that 20 to 100 labels are enough. With --model the
     filter is saved: later runs score new mails by their nearest neighbors among known mails, in
     seconds. Remove the file to learn new words, once most mails are newer than the model.
 
+    The summary has the fraction of spam that is caught and of ham that is flagged, estimated by
+    scoring each labeled mail without its own label.
+
     Examples:
       graphsqueak spam Maildir --labels known.csv
-      graphsqueak spam Maildir --labels known.csv -o scores.csv --model spam.model
-      graphsqueak spam Maildir --labels known.csv --json
+      graphsqueak spam Maildir --labels known.csv --model spam.model --max-false-positives 0.5%
+      graphsqueak spam Maildir --labels known.csv -o scores.csv --label-template next.csv
     """
     import numpy as np
 
-    from graphsqueak.mail import SpamFilter
+    from graphsqueak.mail import SpamFilter, mails_to_label, read_mail
     from graphsqueak.sources import write_columns
     from graphsqueak.system import atomic
     from graphsqueak.system.progress import reporter
-    from graphsqueak.system.remote import exists
 
     began = time.perf_counter()
-    if out is not None:
-        check_format(out)
+    _check_rule(threshold, max_false_positives)
+    outputs = {"--out": out, "--label-template": label_template}
+    for path in outputs.values():
+        if path not in (None, atomic.STANDARD_OUTPUT):
+            check_format(path)
     inputs = [mails, labels]
-    check_outputs({"--out": out}, inputs, printing=printing, force=force or dry_run)
+    check_outputs(outputs, inputs, printing=printing, force=force or dry_run)
     # An existing model is updated, so that it is checked for a conflict with other paths only.
-    paths = {"--out": out, "--model": model}
+    paths = {option: path for option, path in (outputs | {"--model": model}).items() if path}
     atomic.check_outputs(
-        {option: path for option, path in paths.items() if path not in (None, "-")}, inputs
+        {option: path for option, path in paths.items() if path != atomic.STANDARD_OUTPUT}, inputs
     )
     given, _ = read_labels(labels)
+    if model is None:
+        spam_filter = SpamFilter(random_state=random_state)
+    else:
+        spam_filter = SpamFilter.load_or_new(model, random_state=random_state)
     if dry_run:
         print_dry_run(
             [describe_points(mails, layout), f"{labels}: {len(given):,} labels"],
-            [path for path in (out, model) if path is not None],
+            list(paths.values()),
             force=force or model is not None,
             as_json=printing.as_json,
         )
         return
     with reporter(printing.progress, f"reading {mails}"):
-        if model is not None and exists(model):
-            spam_filter = SpamFilter.load(model)
-        else:
-            spam_filter = SpamFilter(random_state=random_state)
         scored = spam_filter.update(mails, given, layout=layout)
-    label = np.array(["spam" if is_spam else "ham" for is_spam in scored.is_spam])
-    table = {"id": scored.ids, "label": label, "score": scored.score.round(6)}
+        template = {}
+        if label_template is not None:
+            # The model has no subjects: mails are read again.
+            source = read_mail(mails, layout=layout)
+            template = mails_to_label(scored, source, given, random_state=random_state)
+    rule = _rule_record(spam_filter, threshold, max_false_positives)
+    is_spam = scored.flagged(rule["threshold"])
+    label = np.where(is_spam, "spam", "ham")
+    table = {"id": scored.ids, "label": label, "score": scored.score.round(9)}
     with atomic.written_together():
         if model is not None:
             spam_filter.save(model)
+        if label_template is not None:
+            write_columns(template, label_template)
         if out is not None or not printing.as_json:
             write_columns(table, atomic.STANDARD_OUTPUT if out is None else out)
     record = {
         "mails": len(label),
         "labelled": int(scored.is_labeled.sum()),
         "new": int(scored.is_new.sum()),
-        "spam": int(scored.is_spam.sum()),
-        "ham": int((~scored.is_spam).sum()),
+        "spam": int(is_spam.sum()),
+        "ham": int((~is_spam).sum()),
+        **rule,
         "known_mails": spam_filter.n_mails,
         "unreadable": scored.counts["unreadable"],
         "seconds": time.perf_counter() - began,
@@ -126,9 +172,79 @@ def spam(
     if printing.as_json:
         print_json(record)
     elif not printing.quiet:
-        print_summary(
-            f"{record['mails']:,} mails, {record['labelled']:,} of them labeled and "
-            f"{record['new']:,} read in this run: {record['spam']:,} spam, {record['ham']:,} ham, "
-            f"in {record['seconds']:.1f} s" + ("" if out is None else f", in {out}"),
-            out or atomic.STANDARD_OUTPUT,
+        for line in _describe(record, out):
+            print_summary(line, out or atomic.STANDARD_OUTPUT)
+
+
+def _check_rule(threshold, max_false_positives):
+    if max_false_positives is None:
+        return
+    check_real("max_false_positives", max_false_positives, above=0.0, below=1.0)
+    if threshold is not None:
+        raise InputError("--threshold and --max-false-positives both set the threshold; give one")
+
+
+def _rule_record(spam_filter, threshold, max_false_positives):
+    """Return entries about the threshold, and the fractions of spam and ham that it flags."""
+    record = {"calibrated": spam_filter.is_calibrated}
+    if max_false_positives is not None:
+        chosen = spam_filter.choose_threshold(max_false_positives)
+        threshold = chosen.value
+        record |= {
+            "max_false_positives": max_false_positives,
+            "enough_ham": chosen.is_supported,
+            "ham_needed": chosen.n_ham_needed,
+        }
+    rates = spam_filter.expected_rates(0.5 if threshold is None else threshold)
+    return record | {
+        "threshold": rates.threshold,
+        "caught_spam": rates.caught_spam._asdict(),
+        "flagged_ham": rates.flagged_ham._asdict(),
+    }
+
+
+def _describe(record, out):
+    """Yield the lines of the summary."""
+    yield (
+        f"{record['mails']:,} mails, {record['labelled']:,} of them labeled and "
+        f"{record['new']:,} read in this run: {record['spam']:,} spam, {record['ham']:,} ham, "
+        f"in {record['seconds']:.1f} s" + ("" if out is None else f", in {out}")
+    )
+    if record["calibrated"]:
+        caught = _percentage(record["caught_spam"], "spam")
+        flagged = _percentage(record["flagged_ham"], "ham")
+        yield (
+            f"threshold {record['threshold']:.6g}: expected to catch {caught} and to flag {flagged}"
         )
+    else:
+        yield (
+            "too few labels to calibrate scores and to estimate errors; label 8 different mails "
+            "or more"
+        )
+    if not record.get("enough_ham", True):
+        n_ham = record["flagged_ham"]["n_labeled"]
+        if n_ham:
+            used = f"their largest score or 0.5, for about {100 / (n_ham + 1):.2g} %"
+        else:
+            used = "1, and only labeled spam is flagged"
+        yield (
+            f"{n_ham:,} labeled ham scored without their label are too few for "
+            f"{100 * record['max_false_positives']:.4g} % false positives, which take "
+            f"{record['ham_needed']:,}: the threshold is {used}"
+        )
+
+
+def _percentage(fraction, kind):
+    """Describe a `LabeledFraction`.
+
+    >>> counts = {"n_flagged": 57, "n_labeled": 60}
+    >>> _percentage({**counts, "fraction": 0.95, "low": 0.86, "high": 0.99}, "spam")
+    '95.0 % of spam (57 of 60 labeled, 95 % interval 86.0 to 99.0 %)'
+    """
+    if fraction["n_labeled"] == 0:
+        return f"an unknown fraction of {kind} (no labeled one has another to be scored by)"
+    return (
+        f"{100 * fraction['fraction']:.1f} % of {kind} ({fraction['n_flagged']:,} of "
+        f"{fraction['n_labeled']:,} labeled, 95 % interval {100 * fraction['low']:.1f} to "
+        f"{100 * fraction['high']:.1f} %)"
+    )

@@ -38,6 +38,7 @@ __all__ = [
     "label_of_name",
     "label_of_word",
     "raw_mails",
+    "stable_name",
 ]
 
 _LABEL_IN_NAMES = {"spam": 1, "junk": 1, "ham": 0}
@@ -67,6 +68,9 @@ _MAIL_HEADER = re.compile(
     rb"|content-[\w-]+|reply-to|sender|dkim-signature|arc-[\w-]+|authentication-results):",
     re.IGNORECASE,
 )
+# Folder and unique name of a file in a Maildir. Mail programs move files from new to cur and append
+# flags such as ":2,S".
+_MAILDIR_FILE = re.compile(r"((?:.*/)?)(?:cur|new)/([^/]+?)(?::2,[^/]*)?")
 _NUMBER_OR_BLANK = re.compile(r"\s*([-+]?[\d.]+([eE][-+]?\d+)?)?\s*")
 
 
@@ -95,6 +99,22 @@ def raw_mails(path, layout="auto"):
     if layout == "auto":
         layout = find_layout(path)
     return _READERS[layout](path)
+
+
+def stable_name(mail_id: str) -> str:
+    """Return the id of a mail without what a mail program changes in a Maildir.
+
+    Parameters
+    ----------
+    mail_id : str
+
+    Examples
+    --------
+    >>> [stable_name(n) for n in ("new/1.host", "cur/1.host:2,S", ".Junk/cur/7:2,", "box/3")]
+    ['1.host', '1.host', '.Junk/7', 'box/3']
+    """
+    found = _MAILDIR_FILE.fullmatch(mail_id)
+    return found[1] + found[2] if found else mail_id
 
 
 def find_layout(path: Path) -> str:

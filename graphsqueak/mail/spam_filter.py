@@ -4,16 +4,17 @@
     2. graph    each mail is joined to its n_neighbors nearest by cosine, and with half the weight
                 to mails with similar headers, if there are headers (see `two_views`)
     3. labels   Stable-HFS propagates the known labels on that graph [C17, Section 4.4.3]
+    4. scores   become probabilities by one temperature, fitted to labeled mails that are scored
+                without their own label (see `calibration`)
 
-Mail that arrives later is weighted with the words of step 1 and gets the mean score of its nearest
-neighbors, weighted by cosine, without a new fit. It becomes a node of the graph, which is labeled
-again when the known labels change.
+Mail that arrives later is weighted with the words of step 1 and gets the mean of its nearest
+neighbors before step 4, weighted by cosine, without a new fit. It becomes a node of the graph,
+which is labeled again when the known labels change.
 
 With less than a few hundred labels, most of the information is in the mails without a label: see
 docs/research/spam.md, which also has the accuracy compared with other filters.
 """
 
-import re
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
@@ -22,26 +23,31 @@ from typing import NamedTuple, Self
 import numpy as np
 import scipy.sparse
 
-from graphsqueak.errors import InputError
+from graphsqueak.errors import InputError, Parameter
 from graphsqueak.graph import EdgeList
+from graphsqueak.mail.calibration import (
+    DEFAULT_TEMPERATURE,
+    ExpectedRates,
+    Threshold,
+    choose_threshold,
+    expected_rates,
+    fit_temperature,
+    probability_of_spam,
+)
 from graphsqueak.mail.corpus import read_mail
-from graphsqueak.mail.layouts import label_of_word
+from graphsqueak.mail.layouts import label_of_word, stable_name
 from graphsqueak.mail.two_views import SECOND_VIEW_WEIGHT, SecondView, exceeds_last
 from graphsqueak.mail.words import header_points, learn_words, weigh_words
 from graphsqueak.sources import neighbor_edges
 from graphsqueak.ssl import StableHFSClassifier, UnreachedWarning
 from graphsqueak.system.atomic import atomic_file
 from graphsqueak.system.packing import pack_state, unpack_state
-from graphsqueak.system.remote import read_bytes
+from graphsqueak.system.remote import exists, read_bytes
 from graphsqueak.validation import check_count
 
 __all__ = ["ScoredMails", "SpamFilter"]
 
-_RECORD = {"format": "graphsqueak spam filter", "version": 3}
-
-# Folder and unique name of a file in a Maildir. Mail programs move files from new to cur and append
-# flags such as ":2,S".
-_MAILDIR_FILE = re.compile(r"((?:.*/)?)(?:cur|new)/([^/]+?)(?::2,[^/]*)?")
+_RECORD = {"format": "graphsqueak spam filter", "version": 4}
 
 
 class ScoredMails(NamedTuple):
@@ -51,13 +57,16 @@ class ScoredMails(NamedTuple):
     ----------
     ids : ndarray of str, shape (n,)
     is_spam : ndarray of bool, shape (n,)
+        Whether the score is above 0.5.
     score : ndarray of float, shape (n,)
-        From 0 (ham) to 1 (spam); scores above 0.5 are spam. It ranks mails and is not a
-        probability.
+        Probability of spam, calibrated on 8 labels or more. It is 0.5 if the mail shares no word
+        with mails from which a label could be inferred.
     is_labeled : ndarray of bool, shape (n,)
         Whether the user gave the label; the score is then 0 or 1.
     is_new : ndarray of bool, shape (n,)
         Whether the mail was read in this update.
+    n_neighbors : ndarray of int, shape (n,)
+        Number of mails to which each is joined in the graph.
     counts : dict of str to int
         Numbers of mails that were read, and of those that could not be, by reason: those of
         `MailSource`.
@@ -68,7 +77,22 @@ class ScoredMails(NamedTuple):
     score: np.ndarray
     is_labeled: np.ndarray
     is_new: np.ndarray
+    n_neighbors: np.ndarray
     counts: dict
+
+    def flagged(self, threshold: float) -> np.ndarray:
+        """Return which mails are spam by their label or, without one, by a score above `threshold`.
+
+        Parameters
+        ----------
+        threshold : float
+
+        Returns
+        -------
+        ndarray of bool, shape (n,)
+        """
+        # The score of a labeled mail is 0 or 1, and no threshold may overrule the user.
+        return np.where(self.is_labeled, self.score > 0.5, self.score > threshold)
 
 
 class SpamFilter:
@@ -88,6 +112,8 @@ class SpamFilter:
     ----------
     classifier_ : StableHFSClassifier or None
         Fitted on the mails that were known when labels changed last.
+    temperature_ : float
+        Scores of the classifier are divided by it to give the logarithm of the odds of spam.
 
     Examples
     --------
@@ -105,16 +131,16 @@ class SpamFilter:
         self.n_neighbors = check_count("n_neighbors", n_neighbors)
         self.random_state = random_state
         self.classifier_: StableHFSClassifier | None = None
+        self.temperature_ = DEFAULT_TEMPERATURE
         # The texts and, if there are any, the headers.
         self._views: list[_View] = []
         self._node_of_digest: dict[str, int] = {}
         self._node_of_name: dict[str, int] = {}
         # Tail, head and weight.
         self._edges: tuple = ()
-        # Per node: known label (1, 0 or -1), score and decision.
+        # Per node: known label (1, 0 or -1), and probability of spam.
         self._known = np.zeros(0, dtype=np.int64)
         self._score = np.zeros(0)
-        self._is_spam = np.zeros(0, dtype=bool)
 
     @property
     def n_mails(self) -> int:
@@ -141,9 +167,7 @@ class SpamFilter:
         -------
         ScoredMails
         """
-        labels = {
-            _stable_name(str(name)): _label_code(name, label) for name, label in known.items()
-        }
+        labels = {stable_name(str(name)): _label_code(name, label) for name, label in known.items()}
         source = read_mail(path, layout=layout)
         ids = []
         digests = []
@@ -161,25 +185,73 @@ class SpamFilter:
         added = {digest: n_before + number for number, digest in enumerate(new_mails)}
         node_of_digest = self._node_of_digest | added
         nodes = np.array([node_of_digest[digest] for digest in digests])
-        names = map(_stable_name, ids)
+        names = map(stable_name, ids)
         node_of_name = self._node_of_name | dict(zip(names, nodes.tolist(), strict=True))
         # Errors of the input are raised before anything changes.
         node_labels = _labels_of_nodes(
-            labels, node_of_name, len(node_of_digest), path=path, example=_stable_name(ids[0])
+            labels, node_of_name, len(node_of_digest), path=path, example=stable_name(ids[0])
         )
         if new_mails:
             self._add_nodes(list(new_mails.values()), path)
         self._node_of_digest = node_of_digest
         self._node_of_name = node_of_name
         self._score_nodes(node_labels)
+        ends = np.concatenate(self._edges[:2])
         return ScoredMails(
             ids=np.array(ids),
-            is_spam=self._is_spam[nodes],
+            is_spam=self._score[nodes] > 0.5,
             score=self._score[nodes],
             is_labeled=self._known[nodes] >= 0,
             is_new=nodes >= n_before,
+            n_neighbors=np.bincount(ends, minlength=self.n_mails)[nodes],
             counts=source.counts,
         )
+
+    @property
+    def is_calibrated(self) -> bool:
+        """Whether there were enough labels to fit the temperature: 8 that can be left out."""
+        return self.left_out_scores()[0].size > 0
+
+    def left_out_scores(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the scores of labeled mails without their own label, and which of them are spam.
+
+        Returns
+        -------
+        score : ndarray of float, shape (k,)
+            Empty with fewer than 8 labels.
+        is_spam : ndarray of bool, shape (k,)
+        """
+        if self.classifier_ is None:
+            return np.zeros(0), np.zeros(0, dtype=bool)
+        scores = self.classifier_.loo_scores_[:, 1]
+        return probability_of_spam(scores, self.temperature_), self.classifier_.loo_labels_ == 1
+
+    def choose_threshold(self, max_false_positives: float) -> Threshold:
+        """Return the threshold that flags at most a fraction of the ham.
+
+        Parameters
+        ----------
+        max_false_positives : float
+            It is expected of further ham that is like the labeled ham.
+
+        Returns
+        -------
+        Threshold
+        """
+        return choose_threshold(*self.left_out_scores(), max_false_positives)
+
+    def expected_rates(self, threshold: float = 0.5) -> ExpectedRates:
+        """Return what fraction of spam is caught, and of ham flagged, by scores above `threshold`.
+
+        Parameters
+        ----------
+        threshold : float
+
+        Returns
+        -------
+        ExpectedRates
+        """
+        return expected_rates(*self.left_out_scores(), threshold)
 
     def save(self, path: str | Path) -> None:
         """Write the filter to a file, without pickle. It contains words, but no mails."""
@@ -193,6 +265,36 @@ class SpamFilter:
         if record != _RECORD or not isinstance(found, cls):
             raise InputError(
                 f"{path} is not a spam filter of this version; remove the file to learn again"
+            )
+        return found
+
+    @classmethod
+    def load_or_new(cls, path: str | Path, *, random_state: int | None = 0) -> Self:
+        """Return the filter in a file if it exists, or else a new one.
+
+        Parameters
+        ----------
+        path : str or Path
+        random_state : int or None
+            A file that was made with another seed is refused.
+
+        Returns
+        -------
+        SpamFilter
+
+        Examples
+        --------
+        >>> SpamFilter.load_or_new("missing.model").n_mails
+        0
+        """
+        if not exists(path):
+            return cls(random_state=random_state)
+        found = cls.load(path)
+        if found.random_state != random_state:
+            raise InputError(
+                f"{path} was made with ",
+                Parameter("random_state", found.random_state),
+                "; give the same, or remove the file to learn again",
             )
         return found
 
@@ -220,9 +322,9 @@ class SpamFilter:
             # Their neighbors among the mails that the classifier was fitted on.
             n_fitted = self.classifier_.n_nodes_
             links = sum(view.links(n_scored, n_fitted, self.n_neighbors) for view in self._views)
-            score = self.classifier_.predict_proba(links)[:, 1]
-            self._score = np.append(self._score, score)
-            self._is_spam = np.append(self._is_spam, self.classifier_.predict(links) == 1)
+            score = self.classifier_.decision_function(links)
+            probability = probability_of_spam(score, self.temperature_)
+            self._score = np.append(self._score, probability)
         self._known = known
 
     def _fit(self, known):
@@ -233,9 +335,11 @@ class SpamFilter:
             # A mail without a known word has no neighbors.
             warnings.simplefilter("ignore", UnreachedWarning)
             self.classifier_.fit(graph, known)
-        is_known = known >= 0
-        self._score = np.where(is_known, known, self.classifier_.label_distributions_[:, 1])
-        self._is_spam = np.where(is_known, known, self.classifier_.transduction_) == 1
+        self.temperature_ = fit_temperature(
+            self.classifier_.loo_scores_[:, 1], self.classifier_.loo_labels_ == 1
+        )
+        score = probability_of_spam(self.classifier_.decision_function(), self.temperature_)
+        self._score = np.where(known >= 0, known, score)
 
 
 class _View:
@@ -330,16 +434,6 @@ def _labels_of_nodes(labels, node_of_name, n_nodes, *, path, example):
             f"called {example!r}, a label is about {next(iter(labels))!r}"
         )
     return found
-
-
-def _stable_name(mail_id):
-    """Return the id of a mail without what a mail program changes in a Maildir.
-
-    >>> [_stable_name(n) for n in ("new/1.host", "cur/1.host:2,S", ".Junk/cur/7:2,", "box/3")]
-    ['1.host', '1.host', '.Junk/7', 'box/3']
-    """
-    found = _MAILDIR_FILE.fullmatch(mail_id)
-    return found[1] + found[2] if found else mail_id
 
 
 def _label_code(name, label):

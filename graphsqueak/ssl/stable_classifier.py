@@ -101,6 +101,12 @@ class StableHFSClassifier(StableHFSEstimator, GraphClassifier):
     eta_, prior_weight_, threshold_ : float
         The values that were used. `threshold_` is 0 with more than two classes, or if the prior
         weight was given. `scores_` include prior weight and threshold.
+    loo_scores_ : ndarray (k, C)
+        Scores of labeled nodes without their own labels (leave-one-out), by which scores can be
+        calibrated. The only label of a class or of a component has none. Empty with fewer than 8
+        labels, and without `calibrated` if eta and prior weight were given.
+    loo_labels_ : ndarray (k,)
+        Labels of these nodes.
     uncertainty_ : ndarray (n_nodes,)
         Posterior standard deviation of the scores.
     bound_ : Bound
@@ -174,6 +180,9 @@ class StableHFSClassifier(StableHFSEstimator, GraphClassifier):
         self.eta_ = selection.eta
         self.prior_weight_ = selection.prior_weight
         self.threshold_ = answer.threshold
+        is_scored = np.isfinite(answer.loo_scores[:, 0])
+        self.loo_scores_ = answer.loo_scores[is_scored]
+        self.loo_labels_ = labels.classes[answer.loo_code[is_scored]]
         self._fit_result = answer.fit
         self._curves = answer.curves
         return self._set_answers(

@@ -106,3 +106,154 @@ def test_files_of_another_kind_are_refused(box, tmp_path, capsys):
     assert "does not exist" in capsys.readouterr().err
     assert run(["spam", str(path), "--labels", str(tmp_path / "none"), "--quiet"]) == 2
     assert "check the path of the labels" in capsys.readouterr().err
+
+
+@pytest.fixture
+def daily(box, tmp_path):
+    """The command of every day, with 16 of 20 mails labeled, and the box."""
+    path, folder, keys = box
+    names = [f"new/{key}" for key in keys]
+    labels = {number: "spam" if number % 2 else "ham" for number in range(16)}
+    known = write_known(tmp_path / "known.csv", names, labels)
+    return ["spam", str(path), "--labels", known, "--model", str(tmp_path / "spam.model")], folder
+
+
+def test_a_model_is_updated_every_day_without_force(daily, tmp_path, capsys):
+    command, folder = daily
+    model = tmp_path / "spam.model"
+    assert run([*command, "--json"]) == 0
+    first = model.read_bytes()
+    folder.add(message(21))
+    assert run([*command, "--json"]) == 0
+    last = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert (last["new"], last["known_mails"]) == (1, 21)
+    assert model.read_bytes() != first
+    assert not list(tmp_path.glob(".*.part"))
+
+    # Other outputs keep the rule.
+    out = ["-o", str(tmp_path / "scores.csv")]
+    assert run([*command, *out, "--quiet"]) == 0
+    assert run([*command, *out, "--quiet"]) == 2
+    assert "scores.csv already exists; use --force" in capsys.readouterr().err
+    listed = ["--label-template", str(tmp_path / "scores.csv")]
+    assert run([*command, *listed, "--quiet"]) == 2
+    assert "--label-template" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("options", [[], ["--dry-run"]])
+def test_a_model_of_another_seed_is_refused_and_kept(daily, tmp_path, capsys, options):
+    command, _ = daily
+    assert run([*command, "--quiet", "-o", str(tmp_path / "scores.csv")]) == 0
+    before = (tmp_path / "spam.model").read_bytes()
+    assert run([*command, "--seed", "3", "--quiet", *options]) == 2
+    said = capsys.readouterr().err
+    assert "spam.model was made with --seed 0; give the same, or remove the file" in said
+    assert (tmp_path / "spam.model").read_bytes() == before
+
+
+def test_a_model_survives_a_run_that_fails(daily, tmp_path, capsys):
+    command, folder = daily
+    assert run([*command, "--json"]) == 0
+    before = (tmp_path / "spam.model").read_bytes()
+    folder.add(message(21))
+    missing = str(tmp_path / "missing" / "scores.csv")
+    assert run([*command, "-o", missing, "--quiet"]) == 2
+    (tmp_path / "known.csv").write_text("node,label\nx,ham\ny,spam\n")
+    assert run([*command, "--json"]) == 2
+    assert (tmp_path / "spam.model").read_bytes() == before
+
+
+def test_a_threshold_and_what_it_is_expected_to_do(daily, tmp_path, capsys):
+    command, _ = daily
+    assert run([*command, "--json"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert record["calibrated"]
+    assert record["threshold"] == 0.5
+    assert record["caught_spam"]["n_labeled"] == record["flagged_ham"]["n_labeled"] == 8
+    assert record["flagged_ham"]["fraction"] == 0.0
+    assert record["flagged_ham"]["high"] == pytest.approx(1 - 0.025 ** (1 / 8))
+
+    assert run([*command, "--threshold", "1", "--json"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert (record["spam"], record["caught_spam"]["n_flagged"]) == (8, 0)
+
+    # A fifth takes four; 0.5 % take 199.
+    assert run([*command, "--max-false-positives", "20%", "--json"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert (record["enough_ham"], record["ham_needed"]) == (True, 4)
+    assert record["spam"] == 10
+    out = ["-o", str(tmp_path / "scores.csv")]
+    assert run([*command, "--max-false-positives", "0.005", *out]) == 0
+    said = capsys.readouterr().out
+    assert "100.0 % of spam (8 of 8 labeled, 95 % interval 63.1 to 100.0 %)" in said
+    assert "0.0 % of ham (0 of 8 labeled, 95 % interval 0.0 to 36.9 %)" in said
+    assert "8 labeled ham scored without their label are too few for 0.5 % false" in said
+    assert "which take 199: the threshold is their largest score or 0.5, for about 11 %" in said
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--threshold", "1.5"], "less than or equal to 1"),
+        (["--max-false-positives", "0"], "--max-false-positives 0.0 must be above 0"),
+        (["--max-false-positives", "x"], "'x' is not a fraction"),
+        (["--max-false-positives", "0.1", "--threshold", "0.5"], "give one"),
+    ],
+)
+def test_thresholds_that_make_no_sense_are_refused(daily, tmp_path, capsys, options, said):
+    command, _ = daily
+    assert run([*command, *options]) == 2
+    assert said in capsys.readouterr().err
+    assert not (tmp_path / "spam.model").exists()
+
+
+def test_few_labels_are_reported(box, tmp_path, capsys):
+    path, _, keys = box
+    known = write_known(tmp_path / "k.csv", [f"new/{k}" for k in keys], {0: "ham", 1: "spam"})
+    out = ["-o", str(tmp_path / "scores.csv"), "--max-false-positives", "0.3"]
+    assert run(["spam", str(path), "--labels", known, *out]) == 0
+    said = capsys.readouterr().out
+    assert (
+        "too few labels to calibrate scores and to estimate errors; label 8 different mails or more"
+        in said
+    )
+    assert "0 labeled ham scored without their label are too few for 30 % false" in said
+    assert pl.read_csv(tmp_path / "scores.csv")["label"].to_list().count("spam") == 1
+
+
+def test_the_list_of_mails_to_label_is_edited_and_given_back(daily, tmp_path, capsys):
+    command, _ = daily
+    with (tmp_path / "known.csv").open("a") as known:
+        known.write("new/deleted,ham\n")
+    listed = tmp_path / "next.csv"
+    options = ["--json", "--label-template"]
+    assert run([*command, *options, str(listed)]) == 0
+    table = pl.read_csv(listed)
+    assert table.columns == ["node", "label", "score", "subject", "sender"]
+    assert table["label"].to_list()[:4] == [None] * 4
+    assert table["label"].to_list()[4:] == [*table["label"].to_list()[4:20], "ham"]
+    assert table["node"].to_list()[20] == "new/deleted"
+    numbers = [int(subject[4:]) for subject in table["subject"].to_list()[:20]]
+    assert sorted(numbers[:4]) == [16, 17, 18, 19]
+    assert set(table["sender"].to_list()[:20]) == {"a@b.example"}
+
+    table[0, "label"] = "spam" if numbers[0] % 2 else "ham"
+    table.write_csv(listed)
+    command[command.index("--labels") + 1] = str(listed)
+    capsys.readouterr()
+    assert run([*command, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["labelled"] == 17
+    assert run([*command, *options, str(listed), "--force"]) == 2  # an input is never an output
+
+
+def test_the_only_labeled_spam_gives_no_rate(daily, tmp_path, capsys):
+    command, _ = daily
+    lines = (tmp_path / "known.csv").read_text().splitlines()
+    is_spam = [line.endswith(",spam") for line in lines]
+    first = is_spam.index(True)
+    kept = [line for n, line in enumerate(lines) if not is_spam[n] or n == first]
+    (tmp_path / "known.csv").write_text("\n".join(kept) + "\n")
+    assert run([*command, "-o", str(tmp_path / "scores.csv")]) == 0
+    said = capsys.readouterr().out
+    assert "expected to catch an unknown fraction of spam (no labeled one has another" in said
+    assert "of ham (0 of 8 labeled" in said

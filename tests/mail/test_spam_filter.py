@@ -6,6 +6,7 @@ import pytest
 from sklearn.metrics.pairwise import cosine_similarity
 
 from graphsqueak import InputError, SpamFilter
+from graphsqueak.mail import Mail, ScoredMails, mails_to_label, probability_of_spam
 from graphsqueak.mail.words import learn_words, weigh_words
 
 SHARED = [f"common{letter}" for letter in "abcdefghijklmno"]
@@ -57,7 +58,7 @@ def test_a_new_mail_gets_the_mean_score_of_its_nearest(kinds_and_box, tmp_path):
     _, box = kinds_and_box
     spam = SpamFilter(n_neighbors=5)
     spam.update(box, {"m0": "ham", "m1": "spam"})
-    scores = spam.classifier_.scores_[:, 1]  # before they are cut to 0 and 1
+    scores = spam.classifier_.scores_[:, 1]
     _, new = texts(6, 5_561)
     found = spam.update(write_table(tmp_path / "new.csv", new, 60), {"m0": "ham", "m1": "spam"})
     assert spam.classifier_.n_nodes_ == 60  # nothing was fitted
@@ -67,8 +68,10 @@ def test_a_new_mail_gets_the_mean_score_of_its_nearest(kinds_and_box, tmp_path):
     for row, score in zip(cosine, found.score, strict=True):
         near = np.argsort(-row)[:5]
         mean = np.average(scores[near], weights=row[near])
-        assert score == pytest.approx(mean + 0.5, abs=1e-6)
-        assert score != pytest.approx(scores[near].mean() + 0.5, abs=1e-6)
+        expected = probability_of_spam(mean, spam.temperature_)
+        assert score == pytest.approx(expected, abs=1e-6)
+        unweighted = probability_of_spam(scores[near].mean(), spam.temperature_)
+        assert score != pytest.approx(unweighted, abs=1e-6)
 
 
 def test_new_labels_count_at_once_and_no_mail_is_read_again(kinds_and_box, tmp_path):
@@ -154,3 +157,82 @@ def test_labels_that_cannot_be_used_change_nothing(kinds_and_box, known, said):
         spam.update(box, known)
     assert spam.n_mails == 0
     assert spam.update(box, {"m0": "ham", "m1": "spam"}).is_new.all()
+
+
+def test_scores_are_calibrated_by_labels_that_are_left_out(kinds_and_box, tmp_path):
+    kinds, box = kinds_and_box
+    few = SpamFilter()
+    few.update(box, {f"m{i}": kinds[i] for i in range(4)})
+    assert not few.is_calibrated
+    assert few.choose_threshold(0.1).n_ham == 0
+    spam = SpamFilter()
+    before = spam.update(box, {f"m{i}": kinds[i] for i in range(20)})
+    score, is_spam = spam.left_out_scores()
+    assert spam.is_calibrated
+    assert is_spam.sum() == 10
+    # None of the 20 is mistaken, and their targets are 11/12 and 1/12.
+    assert ((score > 0.5) == is_spam).all()
+    assert np.abs(score - is_spam).mean() == pytest.approx(1 / 12, abs=0.05)
+    raw = spam.classifier_.scores_[:, 1]
+    unlabeled = ~before.is_labeled
+    assert (np.argsort(raw[unlabeled]) == np.argsort(before.score[unlabeled])).all()
+    spam.save(tmp_path / "spam.model")
+    again = SpamFilter.load(tmp_path / "spam.model")
+    assert again.temperature_ == spam.temperature_
+    assert again.expected_rates(0.6) == spam.expected_rates(0.6)
+
+
+def test_a_threshold_never_overrules_a_label(kinds_and_box):
+    kinds, box = kinds_and_box
+    scored = SpamFilter().update(box, {f"m{i}": kinds[i] for i in range(8)})
+    assert scored.flagged(1.0).sum() == 4
+    assert scored.flagged(0.0).sum() == 56
+    assert (scored.flagged(0.5) == scored.is_spam).all()
+
+
+def test_a_mail_that_nothing_is_known_about_is_not_flagged(tmp_path):
+    """Although most labels are spam."""
+    written = ["cheap pills", "pills cheap", "cheap, pills", "lunch noon", "noon lunch", "zebra"]
+    box = write_table(tmp_path / "box.csv", written)
+    known = {"m0": "spam", "m1": "spam", "m2": "spam", "m3": "ham"}
+    found = SpamFilter().update(box, known)
+    assert found.n_neighbors.tolist()[5] == 0
+    assert found.score[5] == 0.5
+    assert found.is_spam.tolist() == [True, True, True, False, False, False]
+
+
+def test_a_filter_of_another_seed_is_refused(kinds_and_box, tmp_path):
+    _, box = kinds_and_box
+    spam = SpamFilter(random_state=3)
+    spam.update(box, {"m0": "ham", "m1": "spam"})
+    spam.save(tmp_path / "spam.model")
+    assert SpamFilter.load_or_new(tmp_path / "spam.model", random_state=3).n_mails == 60
+    with pytest.raises(InputError, match="made with random_state=3; give the same"):
+        SpamFilter.load_or_new(tmp_path / "spam.model")
+
+
+def test_uncertain_mails_are_listed_early():
+    """Mails 0 to 39 are as good as certain, 40 to 79 undecided, 80 has no neighbor, 81 a label."""
+    score = np.r_[np.full(40, 1e-6), np.full(41, 0.5), 1.0]
+    scored = ScoredMails(
+        ids=np.array([f"m{i}" for i in range(82)]),
+        is_spam=score > 0.5,
+        score=score,
+        is_labeled=np.arange(82) == 81,
+        is_new=np.ones(82, dtype=bool),
+        n_neighbors=np.where(np.arange(82) == 80, 0, 3),
+        counts={},
+    )
+    mails = [Mail(id=f"m{i}", label=-1, text="", subject=f"s{i}") for i in range(82)]
+    table = mails_to_label(scored, mails, {"m81": "spam", "gone": "ham", "m3": ""}, random_state=5)
+    numbers = [int(node[1:]) for node in table["node"][:-1]]
+    assert sorted(numbers[:80]) == list(range(80))
+    # A certain mail precedes the last uncertain one with probability 40e-6 (log(40) + 0.58) / 0.25.
+    assert set(numbers[:40]) == set(range(40, 80))
+    assert numbers[:40] != sorted(numbers[:40])
+    assert numbers[80:] == [80, 81]
+    assert table["label"] == [None] * 81 + ["spam", "ham"]
+    assert table["subject"][:2] == [f"s{n}" for n in numbers[:2]]
+    assert table["score"][-1] is None
+    other = mails_to_label(scored, mails, {"m81": "spam"}, random_state=6)
+    assert other["node"] != table["node"][:-1]

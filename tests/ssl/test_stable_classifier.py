@@ -70,3 +70,30 @@ def test_no_bound_where_nothing_is_proved():
     bound = gs.StableHFSClassifier(eta=1.0).fit(graph, [0, -1, 1, -1]).bound_
     assert bound.vacuous
     assert "nothing is proved" in bound.statement
+
+
+def test_loo_scores_are_those_of_a_fit_without_the_label():
+    """For the same alpha = l eta, prior and threshold; the solves have a residual of 1e-4."""
+    graph, truth = two_blocks(7_301)
+    # Twice as many of one class, so that the prior weight matters.
+    y = hide(truth, np.r_[0:36:4, 40:80:2])
+    clf = gs.StableHFSClassifier(random_state=7).fit(graph, y)
+    labeled = np.flatnonzero(y >= 0)
+    assert clf.loo_labels_.tolist() == y[labeled].tolist()
+    is_second = np.bincount(y[labeled])[1] / labeled.size
+    for row in (0, labeled.size // 2, labeled.size - 1):
+        without = y.copy()
+        without[labeled[row]] = -1
+        eta = clf.eta_ * labeled.size / (labeled.size - 1)
+        other = gs.StableHFSClassifier(eta=eta, prior_weight=0.0, random_state=7)
+        centered = other.fit(graph, without).scores_[labeled[row], 1]
+        expected = centered + clf.prior_weight_ * (is_second - 0.5) - clf.threshold_
+        assert clf.loo_scores_[row, 1] == pytest.approx(expected, abs=2e-3)
+
+
+def test_too_few_labels_have_no_loo_scores():
+    graph, truth = two_blocks(7_301)
+    y = hide(truth, [0, 1, 78, 79])
+    clf = gs.StableHFSClassifier(random_state=7).fit(graph, y)
+    assert clf.loo_scores_.shape == (0, 2)
+    assert clf.loo_labels_.size == 0

@@ -28,7 +28,8 @@ class Decision(NamedTuple):
     """Scores to decide by, and how they came about.
 
     `threshold` is that between two classes, which `scores` include; `curves` are the sigmoids of
-    calibrated probabilities, or None.
+    calibrated probabilities, or None. `loo_scores` are what labeled nodes of the classes `loo_code`
+    would get in `scores` without their own labels, before sizes are met.
     """
 
     scores: np.ndarray
@@ -36,6 +37,8 @@ class Decision(NamedTuple):
     selection: Any
     threshold: float
     curves: np.ndarray | None
+    loo_scores: np.ndarray
+    loo_code: np.ndarray
 
     @property
     def eta(self):
@@ -101,7 +104,7 @@ class DecisionRule:
             curves = fit_sigmoids(loo_scores, calibration[1], labels.classes)
         # 4
         scores = self._meet_sizes(scores, fit.has_label, labels, graph)
-        return Decision(scores, fit, selection, threshold, curves)
+        return Decision(scores, fit, selection, threshold, curves, loo_scores, calibration[1])
 
     def _meet_sizes(self, scores, has_label, labels, graph):
         """Return scores by which the classes have the sizes that are asked for, if any are."""
