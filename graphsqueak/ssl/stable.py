@@ -75,7 +75,6 @@ __all__ = [
     "mean_of_degrees",
     "posterior_deviation",
     "probe_signs",
-    "smooth_labels",
     "stable_scores",
 ]
 
@@ -281,18 +280,6 @@ def stable_scores(
     return _EtaSolver(solver, labels, alpha / labeled.size).fit()
 
 
-def smooth_labels(
-    graph, labeled, columns, alpha, *, sample_weight=None, tol=1e-8, random_state=None
-):
-    """Return M b for every column b (l, K): the minimizer for labels b that are not centered.
-
-    One solve with K + 1 columns. Zero in components without a label.
-    """
-    system = StableSystem(graph.components(), Problem(labeled, columns, sample_weight), alpha)
-    rhs = system.right_side(columns)
-    return _solve_constrained(graph, system, rhs, tol=tol, random_state=random_state)
-
-
 def posterior_deviation(graph, labeled, alpha, *, sample_weight=None, n_probes=64, tol=1e-4, rng):
     """Return the posterior standard deviation of every score, in units of one label's noise.
 
@@ -329,7 +316,9 @@ def posterior_deviation(graph, labeled, alpha, *, sample_weight=None, n_probes=6
     rhs[labeled] += np.sqrt(system.sample_weight) * signs
     rhs[~system.has_label] = 0.0
     rhs = system.append_ones(rhs)
-    probes = _solve_constrained(graph, system, rhs, tol=tol, random_state=rng)
+    solver = LaplacianSolver(graph, ridge=system.ridge, tol=tol, random_state=rng)
+    # A^-1 b - (1' A^-1 b / 1' v) v
+    probes, _ = system.constrain(solver.solve(rhs))
     variance = np.einsum("xk,xk->x", probes, probes) / n_probes
     return np.where(system.has_label, np.sqrt(variance), np.inf)
 
@@ -610,13 +599,6 @@ def _other_smoother(smoother, ratio, targets):
     mixed = smoother + ratio * (np.eye(len(smoother)) - smoother)
     other = np.linalg.solve(mixed.T, smoother.T).T
     return other @ np.column_stack([targets, np.ones(len(targets))]), np.diag(other)
-
-
-def _solve_constrained(graph, system, rhs, *, tol, random_state):
-    """Return A^-1 b - (1' A^-1 b / 1' v) v for the columns b, zero in unlabeled components."""
-    solver = LaplacianSolver(graph, ridge=system.ridge, tol=tol, random_state=random_state)
-    values, _ = system.constrain(solver.solve(rhs))
-    return values
 
 
 def _as_column(sample_weight, n_labels):
