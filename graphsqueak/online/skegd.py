@@ -44,7 +44,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from graphsqueak.kernel.kernels import Kernel, as_kernel
+from graphsqueak.kernel.kernels import Kernel
 from graphsqueak.kernel.samplers.landmark_stream import LandmarkStream
 from graphsqueak.online.gradient import (
     FeatureDescent,
@@ -129,10 +129,9 @@ class SkeGD(GradientLearner):
     transfer: Literal["least-squares", "paper"] = "least-squares"
     random_state: RandomState = None
 
-    def _make_model(self, n_features, kernel_params):
+    def _make_model(self, kernel, n_features):
         check_choice("transfer", self.transfer, ("least-squares", "paper"))
         capacity = check_count("n_components", self.n_components)
-        kernel = as_kernel(self.kernel, kernel_params)
         return SkeGDModel(
             KernelDescent(kernel, n_features, self._gradient_rule(), capacity=capacity),
             self._sizes(capacity),
