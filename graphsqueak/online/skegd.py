@@ -67,8 +67,8 @@ SINGULAR_VALUE_CUTOFFS = (1e-8, 1e-4, 1e-3, 1e-2, 3e-2, 0.1, 0.3)
 # which no point has features. Halved or doubled: errors changed by 0.3 percentage points or less.
 TRANSFER_RIDGE = 1e-5
 # KORS samples a point with leverage score tau as a landmark with probability 1.5 * 8 tau. Halved or
-# doubled: errors changed by 0.4 percentage points or less (four streams with two classes, 60 support
-# points, four seeds).
+# doubled: errors changed by 0.4 percentage points or less (four streams with two classes, 60
+# support points, four seeds).
 LANDMARK_BETA = 8.0
 
 
