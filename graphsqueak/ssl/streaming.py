@@ -61,7 +61,8 @@ MAX_PASSES = 4
 # 0.63 if eta is selected on the whole graph.
 LARGE_MIN_NODES = 2**17
 # Change at which "auto" stops: fraction of the nodes whose decision may change, or relative norm of
-# the change of the values. The sensitivity was not measured.
+# the change of the values. Halved: 3.8 passes instead of 3.75; doubled: 3.7, with the same accuracy
+# (three block models and a neighbor graph of digits, 40 and 150 labels, three seeds).
 MAX_CHANGE = 0.002
 
 
