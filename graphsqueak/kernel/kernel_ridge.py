@@ -23,7 +23,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import ArrayLike
 from scipy.sparse.linalg import LinearOperator, cg
-from sklearn.base import RegressorMixin
+from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -40,7 +40,7 @@ MAX_STORED_ENTRIES = 2**26
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class KernelRidge(RegressorMixin, KernelEstimator):
+class KernelRidge(MultiOutputMixin, RegressorMixin, KernelEstimator):
     """Kernel ridge regression on all points.
 
     Use it for up to some ten thousand points, if the error matters more than the time. In
@@ -175,11 +175,6 @@ class KernelRidge(RegressorMixin, KernelEstimator):
             (n_points, n_points),
             matvec=lambda v: (v - F @ scipy.linalg.cho_solve(factor, F.T @ v)) / alpha,
         )
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "dual_coef_")

@@ -25,9 +25,9 @@ __all__ = [
     "KernelEstimator",
     "KernelLike",
     "KernelParams",
+    "NamedKernel",
     "as_kernel",
     "bind",
-    "gaussian_gamma",
     "row_chunks",
 ]
 
@@ -99,7 +99,7 @@ def as_kernel(kernel: KernelLike = "rbf", kernel_params: KernelParams = None) ->
     """
     params = dict(kernel_params or {})
     if isinstance(kernel, str):
-        return _NamedKernel(*_resolve(kernel, params))
+        return NamedKernel(*_resolve(kernel, params))
     if hasattr(kernel, "diag") and callable(kernel):
         if params:
             raise InputError("kernel_params go with a name or a function, not a kernel object")
@@ -130,16 +130,6 @@ def bind(
     if np.abs(X - X.T).max(initial=0.0) > 1e-8 * np.abs(X).max(initial=0.0):
         raise InputError("the precomputed kernel matrix is not symmetric; give (K + K.T) / 2")
     return _PrecomputedKernel(X), np.arange(X.shape[0])[:, None]
-
-
-def gaussian_gamma(kernel_params: KernelParams, n_features: int) -> float:
-    """Return the gamma of the Gaussian kernel with these parameters; by default 1 / n_features.
-
-    >>> gaussian_gamma({"bandwidth": 2.0}, 3), gaussian_gamma(None, 4)
-    (0.125, 0.25)
-    """
-    gamma = _resolve("rbf", dict(kernel_params or {}))[1].get("gamma")
-    return 1 / n_features if gamma is None else gamma
 
 
 def row_chunks(n_rows: int, n_columns: int, *, most_entries: int = CHUNK_ENTRIES) -> list[slice]:
@@ -181,7 +171,7 @@ def _resolve(name, params):
     return name, params
 
 
-class _NamedKernel:
+class NamedKernel:
     """A kernel of `sklearn.metrics.pairwise`."""
 
     def __init__(self, name, params):
@@ -198,6 +188,14 @@ class _NamedKernel:
         with config_context(assume_finite=True):
             return PAIRWISE_KERNEL_FUNCTIONS[self.name](X, Y, **self.params)
 
+    def __repr__(self):
+        return repr(self.name)
+
+    def gamma(self, n_features):
+        """Return the parameter gamma; by default 1 / n_features."""
+        gamma = self.params.get("gamma")
+        return 1 / n_features if gamma is None else gamma
+
     def diag(self, X):
         if self.name in ("rbf", "laplacian", "chi2"):
             return np.ones(X.shape[0])
@@ -206,8 +204,7 @@ class _NamedKernel:
             return (squares > 0).astype(np.float64)
         if self.name == "linear":
             return squares
-        gamma = self.params.get("gamma")
-        gamma = 1.0 / X.shape[1] if gamma is None else gamma
+        gamma = self.gamma(X.shape[1])
         return (gamma * squares + self.params.get("coef0", 1)) ** self.params.get("degree", 3)
 
 

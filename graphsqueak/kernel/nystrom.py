@@ -72,7 +72,8 @@ def can_stream(estimator):
 class LandmarkEstimator(KernelEstimator):
     """Base of the estimators on landmarks, with the parameters that all of them have.
 
-    A subclass implements `_n_landmarks`, the number of landmarks to sample.
+    A subclass implements `_n_landmarks`, the number of landmarks to sample, and `_solve`, which
+    sets its attributes by `FeatureSums`.
     """
 
     sampling: str | Dictionary = "squeak"
@@ -83,16 +84,60 @@ class LandmarkEstimator(KernelEstimator):
     # The `uniform_share` of sampling="squeak".
     _uniform_share = 0.0
 
+    # Whether a fit is complete.
+    _is_fitted = False
+
+    def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> Self:
+        """Choose landmarks among the rows of X, and fit to all rows.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            Points, or their kernel matrix.
+        y : array of shape (n,) or (n, n_targets)
+            Targets of a regression; otherwise ignored.
+        """
+        return self._learn(X, y, is_stream=False)
+
+    @available_if(can_stream)
+    def partial_fit(self, X: ArrayLike, y: ArrayLike | None = None) -> Self:
+        """Continue with more rows, which are not stored. Landmarks and features change.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            Points.
+        y : array of shape (n,) or (n, n_targets)
+            Targets of a regression; otherwise ignored.
+        """
+        return self._learn(X, y, is_stream=True)
+
+    def _learn(self, X, y, *, is_stream):
+        is_first = not (is_stream and self._is_fitted)
+        points, targets = self._check_data(X, y, reset=is_first)
+        self._choose_landmarks(points, is_first=is_first, is_stream=is_stream)
+        self._solve(self._sum_features(points, targets, is_first=is_first, is_stream=is_stream))
+        self._is_fitted = True
+        return self
+
     def _n_landmarks(self):
         raise NotImplementedError
+
+    def _solve(self, sums):
+        raise NotImplementedError
+
+    def _check_data(self, X, y, *, reset):
+        """Return points, and a column per target."""
+        points = self._check_points(X, reset=reset)
+        return points, np.zeros((len(points), 0))
 
     def _check_points(self, X, *, reset):
         """Check rows of points, or of kernel values to all training points."""
         return validate_data(self, X, dtype=np.float64, reset=reset)
 
-    def _choose_landmarks(self, X, *, is_stream):
+    def _choose_landmarks(self, X, *, is_first, is_stream):
         """Set the landmarks, their rows and weights, and the embedding, from the rows of X."""
-        if not is_stream or not hasattr(self, "embedding_"):
+        if is_first:
             self.dictionary_ = None if self.landmarks is not None else self._new_sampler()
         elif self.landmarks is not None:
             # Landmarks of the user do not change.
@@ -157,24 +202,20 @@ class LandmarkEstimator(KernelEstimator):
             sampler.set_params(uniform_share=self._uniform_share)
         return sampler
 
-    def _sum_all(self, X, y):
-        """Return sums over the features of all rows: the second of two passes."""
-        self._first_points = X[:N_FIRST_POINTS]
-        sums = FeatureSums.zeros(self.embedding_, n_targets=y.shape[1])
-        self._sums = sums.add(self._features, X, y)
-        return self._sums
-
-    def _sum_more(self, X, y, *, is_first):
+    def _sum_features(self, X, y, *, is_first, is_stream):
         """Return sums over the features of all rows so far; X has the last ones."""
+        earlier = X[:0] if is_first else self._first_points
+        self._first_points = np.concatenate([earlier, X])[:N_FIRST_POINTS]
         embedding = self.embedding_
-        if self.dictionary_ is not None:
-            earlier = X[:0] if is_first else self._first_points
-            self._first_points = np.concatenate([earlier, X])[:N_FIRST_POINTS]
-            stored = np.concatenate([self.dictionary_.stored_points(), self._first_points])
-            embedding = NystromEmbedding(embedding.kernel, stored)
+        features = self._features
+        if is_stream:
+            if self.dictionary_ is not None:
+                stored = np.concatenate([self.dictionary_.stored_points(), self._first_points])
+                embedding = NystromEmbedding(embedding.kernel, stored)
+            features = embedding
         if is_first:
             self._sums = FeatureSums.zeros(embedding, n_targets=y.shape[1])
-        self._sums = self._sums.project(embedding).add(embedding, X, y)
+        self._sums = self._sums.project(embedding).add(features, X, y)
         return self._sums.project(self.embedding_)
 
     def _features(self, points):
@@ -193,6 +234,9 @@ class LandmarkEstimator(KernelEstimator):
         else:
             ridge = float(self.ridge)
         return self.embedding_.regularizer(self.landmark_weights_, ridge)
+
+    def __sklearn_is_fitted__(self):
+        return self._is_fitted
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -245,32 +289,6 @@ class NystromTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Land
     n_components: int | None = 100
     regularized: bool = False
 
-    def fit(self, X: ArrayLike, y: None = None) -> Self:
-        """Choose landmarks among the rows of X.
-
-        Parameters
-        ----------
-        X : array of shape (n, d)
-            Points, or their kernel matrix.
-        y : ignored
-        """
-        self._choose_landmarks(self._check_points(X, reset=True), is_stream=False)
-        return self._set_rotation()
-
-    @available_if(can_stream)
-    def partial_fit(self, X: ArrayLike, y: None = None) -> Self:
-        """Continue the dictionary with more rows. The features change with it.
-
-        Parameters
-        ----------
-        X : array of shape (n, d)
-            Points.
-        y : ignored
-        """
-        is_first = not self.__sklearn_is_fitted__()
-        self._choose_landmarks(self._check_points(X, reset=is_first), is_stream=True)
-        return self._set_rotation()
-
     def transform(self, X: ArrayLike) -> np.ndarray:
         """Return the features of the rows of X.
 
@@ -287,9 +305,11 @@ class NystromTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Land
         z = self._features(self._check_points(X, reset=False))
         return z if self._rotation is None else z @ self._rotation
 
-    def _set_rotation(self):
+    def _sum_features(self, X, y, *, is_first, is_stream):
+        """Return nothing: these features need no sums."""
+
+    def _solve(self, sums):
         self._rotation = self._regularizer() if self.regularized else None
-        return self
 
     def _n_landmarks(self):
         return self.n_components
@@ -297,6 +317,3 @@ class NystromTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Land
     @property
     def _n_features_out(self):
         return self.embedding_.rank if self._rotation is None else self._rotation.shape[1]
-
-    def __sklearn_is_fitted__(self):
-        return hasattr(self, "embedding_")

@@ -16,15 +16,13 @@ References
 """
 
 from dataclasses import dataclass
-from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from graphsqueak.kernel.nystrom import LandmarkEstimator, can_stream
+from graphsqueak.kernel.nystrom import LandmarkEstimator
 from graphsqueak.validation import check_count
 
 __all__ = ["NystromPCA"]
@@ -87,35 +85,6 @@ class NystromPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LandmarkEsti
     center: bool = False
     n_landmarks: int | None = 100
 
-    def fit(self, X: ArrayLike, y: None = None) -> Self:
-        """Choose landmarks among the rows of X and find the components of all rows.
-
-        Parameters
-        ----------
-        X : array of shape (n, d)
-            Points, or their kernel matrix.
-        y : ignored
-        """
-        points = self._check_points(X, reset=True)
-        self._choose_landmarks(points, is_stream=False)
-        return self._solve(self._sum_all(points, np.zeros((len(points), 0))))
-
-    @available_if(can_stream)
-    def partial_fit(self, X: ArrayLike, y: None = None) -> Self:
-        """Continue with more rows, which are not stored.
-
-        Parameters
-        ----------
-        X : array of shape (n, d)
-            Points.
-        y : ignored
-        """
-        is_first = not self.__sklearn_is_fitted__()
-        points = self._check_points(X, reset=is_first)
-        self._choose_landmarks(points, is_stream=True)
-        no_targets = np.zeros((len(points), 0))
-        return self._solve(self._sum_more(points, no_targets, is_first=is_first))
-
     def transform(self, X: ArrayLike) -> np.ndarray:
         """Return the coordinates of the rows of X along the components.
 
@@ -148,7 +117,6 @@ class NystromPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LandmarkEsti
         # The largest entry of each direction is positive, so that the signs are deterministic.
         is_negative = directions.max(axis=1, initial=0.0) < -directions.min(axis=1, initial=0.0)
         self.components_ = np.where(is_negative[:, None], -directions, directions)
-        return self
 
     def _n_landmarks(self):
         return self.n_landmarks
@@ -156,6 +124,3 @@ class NystromPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LandmarkEsti
     @property
     def _n_features_out(self):
         return len(self.components_)
-
-    def __sklearn_is_fitted__(self):
-        return hasattr(self, "components_")

@@ -23,23 +23,21 @@ References
 """
 
 from dataclasses import dataclass
-from typing import Self
 
 import numpy as np
 import scipy.linalg
 from numpy.typing import ArrayLike
-from sklearn.base import RegressorMixin
-from sklearn.utils.metaestimators import available_if
+from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from graphsqueak.kernel.nystrom import LandmarkEstimator, can_stream
+from graphsqueak.kernel.nystrom import LandmarkEstimator
 from graphsqueak.validation import check_real
 
 __all__ = ["NystromRidge"]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class NystromRidge(RegressorMixin, LandmarkEstimator):
+class NystromRidge(MultiOutputMixin, RegressorMixin, LandmarkEstimator):
     """Kernel ridge regression on a small number of landmarks.
 
     Use it for regression with more points than `KernelRidge` can handle, or for streams. `fit`
@@ -95,34 +93,6 @@ class NystromRidge(RegressorMixin, LandmarkEstimator):
     # there; see docs/kernels/dictionaries.md for other fractions.
     _uniform_share = 1 / 3
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Choose landmarks among the rows of X and solve.
-
-        Parameters
-        ----------
-        X : array of shape (n, d)
-            Points, or their kernel matrix.
-        y : array of shape (n,) or (n, n_targets)
-        """
-        points, targets = self._check_pair(X, y, reset=True)
-        self._choose_landmarks(points, is_stream=False)
-        return self._solve(self._sum_all(points, targets))
-
-    @available_if(can_stream)
-    def partial_fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Continue with more rows, which are not stored.
-
-        Parameters
-        ----------
-        X : array of shape (n, d)
-            Points.
-        y : array of shape (n,) or (n, n_targets)
-        """
-        is_first = not self.__sklearn_is_fitted__()
-        points, targets = self._check_pair(X, y, reset=is_first)
-        self._choose_landmarks(points, is_stream=True)
-        return self._solve(self._sum_more(points, targets, is_first=is_first))
-
     def predict(self, X: ArrayLike) -> np.ndarray:
         """Return f at the rows of X.
 
@@ -139,7 +109,7 @@ class NystromRidge(RegressorMixin, LandmarkEstimator):
         values = self._features(self._check_points(X, reset=False)) @ self.coef_
         return values[:, 0] if self._is_single_target else values
 
-    def _check_pair(self, X, y, *, reset):
+    def _check_data(self, X, y, *, reset):
         check_real("alpha", self.alpha, above=0.0)
         # One column per target, as sums are matrices.
         X, y = validate_data(
@@ -154,15 +124,6 @@ class NystromRidge(RegressorMixin, LandmarkEstimator):
         gram = F.T @ sums.gram @ F
         gram[np.diag_indices_from(gram)] += self.alpha
         self.coef_ = F @ scipy.linalg.solve(gram, F.T @ sums.moment, assume_a="pos")
-        return self
 
     def _n_landmarks(self):
         return self.n_landmarks
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags
-
-    def __sklearn_is_fitted__(self):
-        return hasattr(self, "coef_")

@@ -298,8 +298,9 @@ def pros_n_kons_regret(
         per_epoch += terms.lipschitz * clip + (alpha / (alpha - error) - 1) * smallest_loss
     # J, given or bounded by 1 + 3 q d_onl per dictionary.
     if n_epochs is None:
-        dictionaries = _dictionaries(n_rounds, horizon, epsilon, delta, n_copies)
-        J = sum(terms.max_epochs(dictionary, gamma) for dictionary in dictionaries)
+        J = _max_epochs(
+            terms.K, gamma, horizon=horizon, epsilon=epsilon, delta=delta, n_copies=n_copies
+        )
     else:
         J = check_count("n_epochs", n_epochs)
     return Bound(float(J * per_epoch + once), (), _ASSUMPTIONS)
@@ -466,37 +467,27 @@ class _Terms(NamedTuple):
         check_real("delta", delta, above=0.0, below=1.0)
         return [] if self.sigma else ["the loss has no curvature"]
 
-    def max_epochs(self, dictionary, ridge):
-        """Return the bound on the number of epochs with one dictionary, 1 + 3 q d_onl."""
-        rounds = slice(dictionary.first_round, dictionary.last_round)
-        K = self.K[rounds, rounds]
-        d_onl = online_effective_dimension(K, kernel="precomputed", ridge=ridge)
-        return 1 + 3 * dictionary.n_copies * d_onl
 
-
-class _Dictionary(NamedTuple):
-    """The rounds in which a dictionary is used, and the copies of KORS."""
-
-    first_round: int
-    last_round: int
-    n_copies: float
-
-
-def _dictionaries(n_rounds, horizon, epsilon, delta, n_copies):
-    """Return the dictionaries of a run."""
-    if n_copies is not None:
-        return [_Dictionary(0, n_rounds, n_copies)]
+def _max_epochs(K, ridge, *, horizon, epsilon, delta, n_copies):
+    """Return the bound on the number of epochs: the sum over all dictionaries of 1 + 3 q d_onl."""
+    n_rounds = len(K)
     # Without a horizon, phases of double length until the last round.
-    phases = [Phase(horizon, delta)] if horizon is not None else []
+    phases = [] if horizon is None else [Phase(horizon, delta)]
+    if n_copies is not None:
+        phases = [Phase(n_rounds, delta)]
     while not phases or phases[-1].last_round < n_rounds:
         phases.append(doubling_phase(len(phases), delta))
-    dictionaries = []
-    first_round = 0
-    for last_round, phase_delta in phases:
-        n_copies = kors_copies(epsilon, delta=phase_delta, n_points=last_round, rho=rho(epsilon))
-        dictionaries.append(_Dictionary(first_round, min(last_round, n_rounds), n_copies))
-        first_round = last_round
-    return dictionaries
+    n_epochs = 0.0
+    first = 0
+    for last, phase_delta in phases:
+        q = n_copies
+        if q is None:
+            q = kors_copies(epsilon, delta=phase_delta, n_points=last, rho=rho(epsilon))
+        rounds = slice(first, last)
+        d_onl = online_effective_dimension(K[rounds, rounds], kernel="precomputed", ridge=ridge)
+        n_epochs += 1 + 3 * q * d_onl
+        first = last
+    return n_epochs
 
 
 def _insufficient_budget(name, value, needed):

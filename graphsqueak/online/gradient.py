@@ -20,9 +20,9 @@ import numpy as np
 
 from graphsqueak.kernel.kernels import Kernel
 from graphsqueak.online.learner import OnlineLearner
-from graphsqueak.online.losses import CompiledLoss, Loss, loss_slope
+from graphsqueak.online.losses import CompiledLoss, loss_slope
 from graphsqueak.online.model import OnlineModel
-from graphsqueak.online.support_set import SupportSet
+from graphsqueak.online.support_set import SupportModel, SupportSet
 from graphsqueak.system.kernels import njit_cached
 from graphsqueak.validation import check_real
 
@@ -32,7 +32,6 @@ __all__ = [
     "GradientRule",
     "KernelDescent",
     "LandmarkFeatures",
-    "gradient_rule",
 ]
 
 
@@ -50,26 +49,12 @@ class GradientRule(NamedTuple):
     clip: float
 
 
-def gradient_rule(
-    loss: Loss, learning_rate: float, regularization: float, clip: float
-) -> GradientRule:
-    """Check the parameters of gradient descent and return its rule.
-
-    >>> from graphsqueak.online.losses import get_loss
-    >>> gradient_rule(get_loss("hinge"), 0.5, 0.1, np.inf).shrinkage     # 1 - eta lam
-    0.95
-    """
-    step_size = check_real("learning_rate", learning_rate, above=0.0)
-    lam = check_real("regularization", regularization, least=0.0)
-    return GradientRule(loss.compiled, step_size, max(1 - step_size * lam, 0.0), clip)
-
-
-class KernelDescent(OnlineModel):
+class KernelDescent(SupportModel):
     """Gradient descent on f = sum_i a_i k(x_i, .), up to a largest number of support points.
 
     >>> from graphsqueak.kernel.kernels import as_kernel
     >>> from graphsqueak.online.losses import get_loss
-    >>> rule = gradient_rule(get_loss("squared"), 0.25, 0.0, 9.0)
+    >>> rule = GradientRule(get_loss("squared").compiled, 0.25, 1.0, 9.0)
     >>> f = KernelDescent(as_kernel("linear"), 1, rule)
     >>> f.learn(np.ones((2, 1)), np.ones(2)), f.coefficients
     (array([0. , 0.5]), array([0.5 , 0.25]))
@@ -81,11 +66,6 @@ class KernelDescent(OnlineModel):
         self.coefficients = np.zeros(0)
 
     @property
-    def n_support(self):
-        """Number of support points."""
-        return self.support.size
-
-    @property
     def is_full(self):
         """Whether the largest number of support points is reached."""
         return self.support.size == self.support.capacity
@@ -94,10 +74,6 @@ class KernelDescent(OnlineModel):
         """Return f at the points, clipped."""
         values = self.support.values(points) @ self.coefficients
         return np.clip(values, -self.rule.clip, self.rule.clip)
-
-    def features(self, points):
-        """Return the coordinates in the span of the support points."""
-        return self.support.features(points)
 
     def learn(self, points, targets):
         """Run one round per point until `is_full`; return the predictions of these rounds."""
@@ -153,7 +129,8 @@ class FeatureDescent(OnlineModel):
     >>> from graphsqueak.kernel.kernels import as_kernel
     >>> from graphsqueak.online.losses import get_loss
     >>> z = LandmarkFeatures(as_kernel("linear"), np.ones((1, 1)), np.ones((1, 1)))
-    >>> f = FeatureDescent(z, np.zeros(1), gradient_rule(get_loss("squared"), 0.25, 0.0, 9.0))
+    >>> rule = GradientRule(get_loss("squared").compiled, 0.25, 1.0, 9.0)
+    >>> f = FeatureDescent(z, np.zeros(1), rule)
     >>> f.learn(np.ones((2, 1)), np.ones(2))
     array([0. , 0.5])
     """
@@ -196,7 +173,10 @@ class GradientLearner(OnlineLearner):
     regularization: float = 0.0
 
     def _gradient_rule(self):
-        return gradient_rule(self._loss(), self.learning_rate, self.regularization, self._clip())
+        step_size = check_real("learning_rate", self.learning_rate, above=0.0)
+        lam = check_real("regularization", self.regularization, least=0.0)
+        shrinkage = max(1 - step_size * lam, 0.0)
+        return GradientRule(self._loss().compiled, step_size, shrinkage, self._clip())
 
 
 @njit_cached(fastmath={"reassoc", "contract"})

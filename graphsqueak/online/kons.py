@@ -43,13 +43,12 @@ from typing import Literal
 import numpy as np
 
 from graphsqueak.kernel.cholesky import GrowingCholesky
-from graphsqueak.kernel.kernels import Kernel, as_kernel
+from graphsqueak.kernel.kernels import Kernel
 from graphsqueak.kernel.samplers.landmark_stream import OnlineSampler
 from graphsqueak.online.learner import OnlineLearner
 from graphsqueak.online.losses import loss_slope
-from graphsqueak.online.model import OnlineModel
 from graphsqueak.online.newton import StepRule, newton_weight, step_rule
-from graphsqueak.online.support_set import SupportSet
+from graphsqueak.online.support_set import SupportModel, SupportSet
 from graphsqueak.randomness import RandomState, uniforms
 from graphsqueak.validation import check_real
 
@@ -182,15 +181,15 @@ class KONS(OnlineLearner):
     alpha: float = 1.0
     eta: float | Literal["auto", "global"] = "auto"
 
-    def _make_model(self, n_features, kernel_params):
-        return KONSModel(as_kernel(self.kernel, kernel_params), n_features, self._dual_newton())
+    def _make_model(self, kernel, n_features):
+        return KONSModel(kernel, n_features, self._dual_newton())
 
     def _dual_newton(self):
         alpha = check_real("alpha", self.alpha, above=0.0)
         return DualNewton(alpha=alpha, rule=step_rule(self._loss(), self.eta, self._clip()))
 
 
-class KONSModel(OnlineModel):
+class KONSModel(SupportModel):
     """The model of `KONS`.
 
     Attributes
@@ -202,11 +201,6 @@ class KONSModel(OnlineModel):
     def __init__(self, kernel: Kernel, n_features: int, newton: DualNewton) -> None:
         self.newton = newton
         self.support = SupportSet(kernel, n_features)
-
-    @property
-    def n_support(self):
-        """Number of support points."""
-        return self.support.size
 
     def learn(self, points, targets):
         """Run one round per point; return the earlier predictions."""
@@ -230,10 +224,6 @@ class KONSModel(OnlineModel):
     def scores(self, points):
         """Return f at the points, clipped."""
         return self.newton.scores(self.support.values(points))
-
-    def features(self, points):
-        """Return the coordinates in the span of the support points."""
-        return self.support.features(points)
 
     def _run_round(self, row, diagonal, target):
         return self.newton.run_round(row, diagonal, target)
@@ -285,7 +275,7 @@ class SketchedKONS(KONS):
         """Number of sampled steps."""
         return len(self.models_[0].newton.sampled)
 
-    def _make_model(self, n_features, kernel_params):
+    def _make_model(self, kernel, n_features):
         newton = self._dual_newton()
         sampler = OnlineSampler(
             ridge=newton.alpha,
@@ -294,7 +284,7 @@ class SketchedKONS(KONS):
             form="paper",
         )
         return SketchedKONSModel(
-            as_kernel(self.kernel, kernel_params),
+            kernel,
             n_features,
             newton,
             sampler,

@@ -23,7 +23,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import ThreadpoolController
 
 from graphsqueak.errors import InputError, Parameter
-from graphsqueak.kernel.kernels import KernelLike, KernelParams
+from graphsqueak.kernel.kernels import Kernel, KernelLike, KernelParams, as_kernel
 from graphsqueak.online.losses import LOSSES, get_loss
 from graphsqueak.online.model import OnlineModel
 from graphsqueak.online.width_mixture import WidthMixture, width_grid
@@ -103,7 +103,7 @@ class OnlineLearner(BaseEstimator):
     tolerance: float | None = None
     clip: float | None = 1.0
 
-    def _make_model(self, n_features: int, kernel_params: KernelParams) -> OnlineModel:
+    def _make_model(self, kernel: Kernel, n_features: int) -> OnlineModel:
         raise NotImplementedError
 
     @property
@@ -298,10 +298,11 @@ class OnlineLearner(BaseEstimator):
     def _new_model(self, n_features):
         """Return a model with the given kernel, or a mixture of models with different widths."""
         if not isinstance(self.kernel_params, str):
-            return self._make_model(n_features, self.kernel_params)
+            return self._make_model(as_kernel(self.kernel, self.kernel_params), n_features)
         check_choice("kernel_params", self.kernel_params, ("auto",))
         gammas = width_grid(self.kernel, n_features)
-        models = [self._make_model(n_features, {"gamma": float(gamma)}) for gamma in gammas]
+        kernels = [as_kernel(self.kernel, {"gamma": float(gamma)}) for gamma in gammas]
+        models = [self._make_model(kernel, n_features) for kernel in kernels]
         return WidthMixture(models, gammas, loss=self._loss(), clip=self._clip())
 
     def _learn(self, points, targets):

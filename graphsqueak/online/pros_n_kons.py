@@ -38,7 +38,7 @@ import numpy as np
 from graphsqueak.errors import InputError, Parameter
 from graphsqueak.kernel.cholesky import GrowingCholesky
 from graphsqueak.kernel.embedding import NystromEmbedding
-from graphsqueak.kernel.kernels import Kernel, as_kernel
+from graphsqueak.kernel.kernels import Kernel
 from graphsqueak.kernel.leverage import rho
 from graphsqueak.kernel.samplers.dictionary import HORIZON, kors_copies, warn_beyond
 from graphsqueak.kernel.samplers.landmark_stream import LandmarkStream
@@ -219,6 +219,9 @@ class PROSNKONS(OnlineLearner):
     discount: float = 1.0
     random_state: RandomState = None
 
+    # Whether learning continues when the dictionary grows.
+    _carries_over = False
+
     @property
     def n_coordinates_(self) -> int:
         """Dimension of the span of the landmarks."""
@@ -243,20 +246,21 @@ class PROSNKONS(OnlineLearner):
         """The rounds in which the landmarks were inserted."""
         return self.models_[0].landmark_rounds
 
-    def _make_model(self, n_features, kernel_params):
-        return self._newton_model(kernel_params, self._dictionary_config(), carries_over=False)
-
-    def _newton_model(self, kernel_params, config, *, carries_over):
+    def _make_model(self, kernel, n_features):
+        config = self._dictionary_config()
+        if self._carries_over and config.has_phases:
+            # A new phase would discard what was learned.
+            config = config._replace(horizon=HORIZON)
         newton = NewtonStep(
             alpha=check_real("alpha", self.alpha, above=0.0),
             rule=step_rule(self._loss(), self.eta, self._clip()),
             discount=config.discount,
         )
         return DictionaryNewtonModel(
-            as_kernel(self.kernel, kernel_params),
+            kernel,
             newton,
             config,
-            carries_over=carries_over,
+            carries_over=self._carries_over,
             rng=np.random.default_rng(self.random_state),
         )
 
@@ -332,12 +336,7 @@ class CONKONS(PROSNKONS):
     (10, True)
     """
 
-    def _make_model(self, n_features, kernel_params):
-        config = self._dictionary_config()
-        if config.has_phases:
-            # A new phase would discard what was learned.
-            config = config._replace(horizon=HORIZON)
-        return self._newton_model(kernel_params, config, carries_over=True)
+    _carries_over = True
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

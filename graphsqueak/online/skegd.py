@@ -44,7 +44,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from graphsqueak.kernel.kernels import Kernel, as_kernel
+from graphsqueak.kernel.kernels import Kernel
 from graphsqueak.kernel.samplers.landmark_stream import LandmarkStream
 from graphsqueak.online.gradient import (
     FeatureDescent,
@@ -66,7 +66,9 @@ SINGULAR_VALUE_CUTOFFS = (1e-8, 1e-4, 1e-3, 1e-2, 3e-2, 0.1, 0.3)
 # Ridge of the least-squares transfer as a fraction of the trace. It keeps w short in directions in
 # which no point has features. Halved or doubled: errors changed by 0.3 percentage points or less.
 TRANSFER_RIDGE = 1e-5
-# KORS samples a point with leverage score tau as a landmark with probability 1.5 * 8 tau.
+# KORS samples a point with leverage score tau as a landmark with probability 1.5 * 8 tau. Halved or
+# doubled: errors changed by 0.4 percentage points or less (four streams with two classes, 60
+# support points, four seeds).
 LANDMARK_BETA = 8.0
 
 
@@ -129,10 +131,9 @@ class SkeGD(GradientLearner):
     transfer: Literal["least-squares", "paper"] = "least-squares"
     random_state: RandomState = None
 
-    def _make_model(self, n_features, kernel_params):
+    def _make_model(self, kernel, n_features):
         check_choice("transfer", self.transfer, ("least-squares", "paper"))
         capacity = check_count("n_components", self.n_components)
-        kernel = as_kernel(self.kernel, kernel_params)
         return SkeGDModel(
             KernelDescent(kernel, n_features, self._gradient_rule(), capacity=capacity),
             self._sizes(capacity),

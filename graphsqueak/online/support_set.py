@@ -11,8 +11,9 @@ import numpy as np
 
 from graphsqueak.kernel.embedding import NystromEmbedding
 from graphsqueak.kernel.kernels import Kernel
+from graphsqueak.online.model import OnlineModel
 
-__all__ = ["POINTS_PER_BLOCK", "SupportSet"]
+__all__ = ["POINTS_PER_BLOCK", "SupportModel", "SupportSet"]
 
 # Points whose kernel values or features are computed in one call; for m support points they take
 # 8 (m + 256) bytes each. Halved, BOGD took 50 % and Projectron++ 10 % longer (4,000 points, 100
@@ -96,3 +97,18 @@ class SupportSet:
             self._points = more
         is_new = source >= 0
         self._points[: len(source)][is_new] = block[source[is_new]]
+
+
+class SupportModel(OnlineModel):
+    """Base of the models whose hypothesis lies in the span of `support`, a `SupportSet`."""
+
+    support: SupportSet
+
+    @property
+    def n_support(self):
+        """Number of support points."""
+        return self.support.size
+
+    def features(self, points):
+        """Return the coordinates in the span of the support points."""
+        return self.support.features(points)

@@ -170,17 +170,7 @@ def learn_table(
         for frame, fraction in table_batches(local_path(path), batch_size):
             if state is None:
                 state = _TableState(frame, path, target, features, task, classes, learner)
-            n_replayed = saved.replay(frame, path)
-            new_rows = frame[n_replayed:]
-            if write is not None and n_replayed:
-                write(saved.read_predictions(n_replayed))
-            if len(new_rows):
-                # A signal must not separate what was learned from what is saved.
-                with hold_signals():
-                    predicted = state.learn(new_rows)
-                    saved.add(state, predicted)
-                if write is not None:
-                    write(predicted)
+            _learn_batch(state, saved, frame, path, write)
             n_read += len(frame)
             report(n_read, fraction, f"{state.learner.n_support_} points kept")
         if state is not None and n_read < state.n_rows:
@@ -190,16 +180,22 @@ def learn_table(
             )
     if state is None:
         raise InputError(f"{path} has no rows to learn from")
-    loss, constant_loss = state.target.losses(state.n_rows)
-    return TableRun(
-        task=state.target.task,
-        n_rows=state.n_rows,
-        n_features=len(state.features),
-        loss=float(loss),
-        constant_loss=float(constant_loss),
-        n_support=state.learner.n_support_,
-        seconds=time.perf_counter() - started_at,
-    )
+    return state.result(seconds=time.perf_counter() - started_at)
+
+
+def _learn_batch(state, saved, frame, path, write):
+    """Learn the rows that the checkpoint does not contain, and write all predictions."""
+    n_replayed = saved.replay(frame, path)
+    new_rows = frame[n_replayed:]
+    if write is not None and n_replayed:
+        write(saved.read_predictions(n_replayed))
+    if len(new_rows):
+        # A signal must not separate what was learned from what is saved.
+        with hold_signals():
+            predicted = state.learn(new_rows)
+            saved.add(state, predicted)
+        if write is not None:
+            write(predicted)
 
 
 def _check_paths(path, out, checkpoint):
@@ -460,6 +456,19 @@ class _TableState:
         self.n_rows += len(y)
         self.checksum = self.checksum_with(frame, self.checksum)
         return predicted
+
+    def result(self, *, seconds):
+        """Return the `TableRun` of all rows so far."""
+        loss, constant_loss = self.target.losses(self.n_rows)
+        return TableRun(
+            task=self.target.task,
+            n_rows=self.n_rows,
+            n_features=len(self.features),
+            loss=float(loss),
+            constant_loss=float(constant_loss),
+            n_support=self.learner.n_support_,
+            seconds=seconds,
+        )
 
     def _matrix(self, frame):
         """Return the features of a batch."""

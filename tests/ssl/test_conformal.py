@@ -185,7 +185,10 @@ def test_sets_do_not_look_at_the_labels_to_choose_eta(monkeypatch):
     # A third of 20 labels is too few to select by, a third of 30 is not.
     clf.fit(graph, y).prediction_sets(0.15)
     clf.fit(graph, hide(truth, np.arange(30))).prediction_sets(0.15)
-    assert n_rounds == [20, 20]
+    # A prior weight that is given needs no labels to select it by.
+    given = clone(clf).set_params(prior_weight=0.0)
+    given.fit(graph, hide(truth, np.arange(30))).prediction_sets(0.15)
+    assert n_rounds == [20, 20, 30]
 
 
 def test_sets_of_a_stream_that_cannot_be_read_again_are_refused():

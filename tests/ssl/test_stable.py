@@ -11,11 +11,10 @@ from graphsqueak.ssl.stable import (
     diagonal_at_other_eta,
     inv_mean_degree,
     posterior_deviation,
-    smooth_labels,
     stable_scores,
 )
 from tests import reference
-from tests.ssl.graphs import leave_one_out, random_graph, three_parts
+from tests.ssl.graphs import leave_one_out, random_graph, smooth_labels, three_parts
 
 LABELED = np.array([2, 5, 11, 17, 23])
 TARGETS = np.random.default_rng(640_221).normal(size=(5, 3))

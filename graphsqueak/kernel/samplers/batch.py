@@ -103,10 +103,10 @@ class BatchDictionary(Dictionary):
         rows = np.flatnonzero(weights)
         return rows, weights[rows]
 
-    def _scores(self, kernel, points, rows, weights, ridge):
+    def _scores(self, kernel, points, landmarks, weights, ridge):
         """Return lower bounds of the scores from a dictionary that is (epsilon, ridge)-accurate."""
         score = estimate_leverage(
-            kernel, points, points[rows], weights, ridge=ridge, epsilon=self._assumed_epsilon()
+            kernel, points, landmarks, weights, ridge=ridge, epsilon=self._assumed_epsilon()
         )
         return np.minimum(score, 1.0)
 
@@ -165,7 +165,7 @@ class TwoStepRLS(BatchDictionary):
         first_copies = self._count_copies(n_points, rho=1.0, scale=scale)
         self.n_copies_ = self._count_copies(n_points, rho=rho(self.epsilon))
         rows, weights = self._sample(diagonal / trace, first_copies, rng)
-        score = self._scores(kernel, points, rows, weights, self.ridge_)
+        score = self._scores(kernel, points, points[rows], weights, self.ridge_)
         return self._sample(score, self.n_copies_, rng)
 
 
@@ -225,5 +225,5 @@ class ManyStepRLS(BatchDictionary):
             ridge = max(ridge / 2, self.ridge_)
             # A dictionary that is accurate for 2 ridge is used at (1 + e) ridge [C17, Lemma 3.5].
             wider = (1 + self._assumed_epsilon()) * ridge
-            score = self._scores(kernel, points, rows, weights, wider)
+            score = self._scores(kernel, points, points[rows], weights, wider)
         return self._sample(score, self.n_copies_, rng)

@@ -17,7 +17,7 @@ import math
 
 import numpy as np
 
-from graphsqueak.kernel.leverage import estimate_leverage, rho
+from graphsqueak.kernel.leverage import rho
 from graphsqueak.kernel.samplers.batch import BatchDictionary
 from graphsqueak.sampling import inclusion_probabilities, systematic_sample
 
@@ -81,14 +81,8 @@ class BLESS(BatchDictionary):
             candidates = np.sort(rng.choice(n_points, size=n_candidates, replace=False))
             if rows.size:
                 # The dictionary of the last level is accurate for twice the ridge.
-                score = estimate_leverage(
-                    kernel,
-                    points[candidates],
-                    points[rows],
-                    weights,
-                    ridge=(1 + self._assumed_epsilon()) * ridge,
-                    epsilon=self._assumed_epsilon(),
-                )
+                wider = (1 + self._assumed_epsilon()) * ridge
+                score = self._scores(kernel, points[candidates], points[rows], weights, wider)
             else:
                 # At the first level, trace(K) <= ridge and tau_i is about k_ii / ridge.
                 score = kernel.diag(points[candidates]) / ridge

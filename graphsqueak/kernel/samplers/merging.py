@@ -45,6 +45,7 @@ from graphsqueak.kernel.leverage import (
     weighted_gram,
 )
 from graphsqueak.kernel.pivots import FLOOR, draw_best_pivots, pivot_weights
+from graphsqueak.randomness import RandomState
 from graphsqueak.sampling import (
     Sample,
     inclusion_probabilities,
@@ -61,7 +62,6 @@ __all__ = [
     "cosines",
     "leaf",
     "merge_nodes",
-    "merge_with_seed",
     "score_landmarks",
     "select_landmarks",
     "union",
@@ -172,16 +172,17 @@ def union(nodes: Sequence[Node]) -> Node:
     )
 
 
-def merge_nodes(rule: MergeRule, nodes: Sequence[Node], *, rng: np.random.Generator) -> Node:
+def merge_nodes(nodes: Sequence[Node], random_state: RandomState, *, rule: MergeRule) -> Node:
     """Merge nodes and subsample their landmarks: DICT-MERGE.
 
     >>> from graphsqueak.kernel.kernels import as_kernel
     >>> rule = MergeRule(as_kernel("linear"), 1.0, 0.5, n_copies=1, size=3)
     >>> two = [leaf(rule, np.ones((4, 1)), 0), leaf(rule, np.ones((4, 1)), 4)]
-    >>> node = merge_nodes(rule, two, rng=np.random.default_rng(7))
+    >>> node = merge_nodes(two, 7, rule=rule)
     >>> float(rule.weights(node).sum()), node.prob.round(3)
     (8.0, array([0.375, 0.375, 0.375]))
     """
+    rng = np.random.default_rng(random_state)
     # EXPAND.
     merged = union(nodes)
     if rule.size is not None and merged.rows.size <= rule.size:
@@ -196,11 +197,6 @@ def merge_nodes(rule: MergeRule, nodes: Sequence[Node], *, rng: np.random.Genera
         kept = shrink_to_size(sample, score, rule.size, rng=rng, similarity=cosines(gram))
     i = kept.index
     return Node(merged.rows[i], merged.points[i], kept.prob, kept.copies, ridge, is_exact=False)
-
-
-def merge_with_seed(nodes: Sequence[Node], seed: int, *, rule: MergeRule) -> Node:
-    """Call `merge_nodes` with a new random generator, as a step of a merge tree."""
-    return merge_nodes(rule, nodes, rng=np.random.default_rng(seed))
 
 
 def score_landmarks(

@@ -40,7 +40,6 @@ from graphsqueak.kernel.samplers.merging import (
     MergeRule,
     leaf,
     merge_nodes,
-    merge_with_seed,
     select_landmarks,
 )
 from graphsqueak.randomness import Step, child_seed
@@ -206,7 +205,7 @@ class SQUEAK(StreamDictionary):
             self._horizon = self._horizon_of_merge(n_inexact)
         self._rule = one._rule
         nodes = [*one._nodes(), *(_renumber(node, one.n_seen_) for node in two._nodes())]
-        self._node = merge_with_seed(nodes, child_seed(self.seed_, 0), rule=self._rule)
+        self._node = merge_nodes(nodes, child_seed(self.seed_, 0), rule=self._rule)
         # The pending points of both are in the merged node.
         self._pending = one._pending[:0]
         self._n_merges = 1
@@ -257,7 +256,7 @@ class SQUEAK(StreamDictionary):
             points = points[n_missing:]
             if len(self._pending) >= self._block_size():
                 seed = child_seed(self.seed_, self._n_merges)
-                self._node = merge_with_seed(self._nodes(), seed, rule=self._rule)
+                self._node = merge_nodes(self._nodes(), seed, rule=self._rule)
                 self._pending = self._pending[:0]
                 self._n_merges += 1
 
@@ -280,7 +279,7 @@ class SQUEAK(StreamDictionary):
         # The state keeps the pending points, so that later merges are at the same rows.
         node = self._node
         if len(self._pending):
-            node = merge_nodes(self._rule, self._nodes(), rng=rng)
+            node = merge_nodes(self._nodes(), rng, rule=self._rule)
         return self._rule.landmarks(node), node.ridge
 
     def _merge_tree(self, points):
@@ -291,7 +290,7 @@ class SQUEAK(StreamDictionary):
             for start in range(0, len(points), size)
         ]
         # A leaf is a merge of a single node.
-        merge = partial(merge_with_seed, rule=self._rule)
+        merge = partial(merge_nodes, rule=self._rule)
         with open_backend(workers=self.n_jobs, scheduler=self.scheduler) as backend:
             return run_tree(
                 as_tree(self.tree, len(leaves)),

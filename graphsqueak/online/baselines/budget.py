@@ -38,15 +38,14 @@ References
 
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from graphsqueak.kernel.kernels import Kernel, as_kernel
+from graphsqueak.kernel.kernels import Kernel
 from graphsqueak.online.learner import OnlineLearner
 from graphsqueak.online.losses import LOSSES, CompiledLoss, loss_slope, loss_value
-from graphsqueak.online.model import OnlineModel
-from graphsqueak.online.support_set import SupportSet
+from graphsqueak.online.support_set import SupportModel, SupportSet
 from graphsqueak.randomness import RandomState, uniforms
 from graphsqueak.system.kernels import inline_njit, njit_cached
 from graphsqueak.validation import check_count, check_real
@@ -91,7 +90,7 @@ class BudgetState(NamedTuple):
     removal_cost: np.ndarray
 
 
-class BudgetModel(OnlineModel):
+class BudgetModel(SupportModel):
     """The model of the learners in this module.
 
     Attributes
@@ -118,11 +117,6 @@ class BudgetModel(OnlineModel):
             removal_cost=np.zeros(2),
         )
         self._n_rounds = 0
-
-    @property
-    def n_support(self):
-        """Number of support points."""
-        return self.support.size
 
     def learn(self, points, targets):
         """Run one round per point; return the earlier predictions."""
@@ -153,10 +147,6 @@ class BudgetModel(OnlineModel):
         values = self.support.values(points) @ self.state.a[: self.support.size]
         return np.clip(values, -self.rule.clip, self.rule.clip)
 
-    def features(self, points):
-        """Return the coordinates in the span of the support points."""
-        return self.support.features(points)
-
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class BudgetLearner(OnlineLearner):
@@ -165,37 +155,34 @@ class BudgetLearner(OnlineLearner):
     clip: float | None = None
     n_components: int = 100
 
+    _algorithm: ClassVar[Algorithm]
+    _losses: ClassVar[tuple[str, ...]] = ("hinge",)
+
     @property
     def components_(self) -> np.ndarray:
         """The support points."""
         return self.models_[0].support.points
 
-    def _budget_model(
-        self,
-        algorithm,
-        n_features,
-        kernel_params,
-        *,
-        step_size=1.0,
-        shrinkage=1.0,
-        max_coefficient=np.inf,
-        random_state=0,
-    ):
-        rule = BudgetRule(
-            int(algorithm),
-            self._loss().compiled,
-            step_size,
-            shrinkage,
-            max_coefficient,
-            self._clip(),
-        )
+    def _make_model(self, kernel, n_features):
+        self._require_loss(*self._losses)
+        # Forgetron and BPA-S use no random numbers.
+        random_state = self.get_params().get("random_state", 0)
         return BudgetModel(
-            as_kernel(self.kernel, kernel_params),
+            kernel,
             n_features,
-            rule,
+            self._rule(),
             capacity=check_count("n_components", self.n_components),
-            # Forgetron and BPA-S use no random numbers.
             seed=int(np.random.default_rng(random_state).integers(2**63)),
+        )
+
+    def _rule(self):
+        return BudgetRule(
+            int(self._algorithm),
+            self._loss().compiled,
+            step_size=1.0,
+            shrinkage=1.0,
+            max_coefficient=np.inf,
+            clip=self._clip(),
         )
 
 
@@ -235,11 +222,7 @@ class RBP(BudgetLearner):
     loss: Literal["hinge"] = "hinge"
     random_state: RandomState = None
 
-    def _make_model(self, n_features, kernel_params):
-        self._require_loss("hinge")
-        return self._budget_model(
-            Algorithm.RBP, n_features, kernel_params, random_state=self.random_state
-        )
+    _algorithm = Algorithm.RBP
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -279,15 +262,13 @@ class Forgetron(BudgetLearner):
 
     loss: Literal["hinge"] = "hinge"
 
+    _algorithm = Algorithm.FORGETRON
+
     @property
     def removal_cost_(self) -> float:
         """Sum of Psi per mistake."""
         total, n_mistakes = self.models_[0].state.removal_cost
         return float(total / max(n_mistakes, 1.0))
-
-    def _make_model(self, n_features, kernel_params):
-        self._require_loss("hinge")
-        return self._budget_model(Algorithm.FORGETRON, n_features, kernel_params)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -329,14 +310,12 @@ class BPAS(BudgetLearner):
     loss: Literal["hinge", "epsilon_insensitive"] = "hinge"
     aggressiveness: float = 1.0
 
-    def _make_model(self, n_features, kernel_params):
-        self._require_loss("hinge", "epsilon_insensitive")
-        return self._budget_model(
-            Algorithm.BPAS,
-            n_features,
-            kernel_params,
-            step_size=check_real("aggressiveness", self.aggressiveness, above=0.0),
-        )
+    _algorithm = Algorithm.BPAS
+    _losses = ("hinge", "epsilon_insensitive")
+
+    def _rule(self):
+        step_size = check_real("aggressiveness", self.aggressiveness, above=0.0)
+        return super()._rule()._replace(step_size=step_size)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -379,20 +358,19 @@ class BOGD(BudgetLearner):
     max_coefficient: float = 10.0
     random_state: RandomState = None
 
-    def _make_model(self, n_features, kernel_params):
-        self._require_loss(*LOSSES)
+    _algorithm = Algorithm.BOGD
+    _losses = tuple(LOSSES)
+
+    def _rule(self):
         # `max_coefficient` is relative to eta, the size of a new coefficient.
         step_size = check_real("learning_rate", self.learning_rate, above=0.0)
         lam = check_real("regularization", self.regularization, least=0.0)
         max_steps = check_real("max_coefficient", self.max_coefficient, above=0.0)
-        return self._budget_model(
-            Algorithm.BOGD,
-            n_features,
-            kernel_params,
+        rule = super()._rule()
+        return rule._replace(
             step_size=step_size,
             shrinkage=max(1 - step_size * lam, 0.0),
             max_coefficient=step_size * max_steps,
-            random_state=self.random_state,
         )
 
 

@@ -27,18 +27,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from graphsqueak.errors import InputError, Parameter
-from graphsqueak.kernel.kernels import (
-    Kernel,
-    KernelLike,
-    KernelParams,
-    as_kernel,
-    gaussian_gamma,
-)
+from graphsqueak.kernel.kernels import Kernel, NamedKernel
 from graphsqueak.online.gradient import FeatureDescent, GradientLearner, GradientRule
 from graphsqueak.online.learner import OnlineLearner
 from graphsqueak.online.losses import loss_slope
-from graphsqueak.online.model import OnlineModel
-from graphsqueak.online.support_set import SupportSet
+from graphsqueak.online.support_set import SupportModel, SupportSet
 from graphsqueak.randomness import RandomState
 from graphsqueak.system.kernels import njit_cached
 from graphsqueak.validation import check_count, check_real
@@ -49,26 +42,26 @@ __all__ = ["FOGD", "DualSGD", "FourierFeatures"]
 class FourierFeatures:
     """Random Fourier features z of a Gaussian kernel.
 
-    >>> z = FourierFeatures("rbf", None, 2, n_frequencies=5, rng=np.random.default_rng(7))
+    >>> from graphsqueak.kernel.kernels import as_kernel
+    >>> z = FourierFeatures(as_kernel(), 2, n_frequencies=5, rng=np.random.default_rng(7))
     >>> z(np.ones((3, 2))).shape, float(np.sum(z(np.ones((1, 2))) ** 2))
     ((3, 10), 1.0)
     """
 
     def __init__(
         self,
-        kernel: KernelLike,
-        kernel_params: KernelParams,
+        kernel: Kernel,
         n_features: int,
         *,
         n_frequencies: int,
         rng: np.random.Generator,
     ) -> None:
-        if kernel not in ("rbf", "gaussian"):
+        if not (isinstance(kernel, NamedKernel) and kernel.name == "rbf"):
             raise InputError(
                 "random Fourier features are for ", Parameter("kernel", "rbf"), f", not {kernel!r}"
             )
         # u_i ~ N(0, 2 g I)
-        gamma = gaussian_gamma(kernel_params, n_features)
+        gamma = kernel.gamma(n_features)
         self.frequencies = np.sqrt(2 * gamma) * rng.normal(size=(n_features, n_frequencies))
 
     @property
@@ -117,10 +110,9 @@ class FOGD(GradientLearner):
     n_components: int = 400
     random_state: RandomState = None
 
-    def _make_model(self, n_features, kernel_params):
+    def _make_model(self, kernel, n_features):
         features = FourierFeatures(
-            self.kernel,
-            kernel_params,
+            kernel,
             n_features,
             n_frequencies=check_count("n_components", self.n_components),
             rng=np.random.default_rng(self.random_state),
@@ -170,10 +162,9 @@ class DualSGD(OnlineLearner):
     n_frequencies: int = 400
     random_state: RandomState = None
 
-    def _make_model(self, n_features, kernel_params):
+    def _make_model(self, kernel, n_features):
         fourier = FourierFeatures(
-            self.kernel,
-            kernel_params,
+            kernel,
             n_features,
             n_frequencies=check_count("n_frequencies", self.n_frequencies),
             rng=np.random.default_rng(self.random_state),
@@ -185,11 +176,10 @@ class DualSGD(OnlineLearner):
             clip=self._clip(),
         )
         capacity = check_count("n_components", self.n_components)
-        kernel = as_kernel(self.kernel, kernel_params)
         return DualSGDModel(kernel, n_features, fourier, rule, capacity=capacity)
 
 
-class DualSGDModel(OnlineModel):
+class DualSGDModel(SupportModel):
     """The model of `DualSGD`: f = sum_i a_i k(x_i, .) + w'z."""
 
     def __init__(
@@ -209,11 +199,6 @@ class DualSGDModel(OnlineModel):
         # z of the support points, for the time when they leave.
         self._z = np.empty((capacity, len(self._w)))
         self._n_rounds = 0
-
-    @property
-    def n_support(self):
-        """Number of support points."""
-        return self.support.size
 
     def learn(self, points, targets):
         """Run one round per point; return the earlier predictions."""

@@ -18,7 +18,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from graphsqueak.kernel.kernels import as_kernel
 from graphsqueak.online.gradient import (
     FeatureDescent,
     GradientLearner,
@@ -62,8 +61,7 @@ class KernelOGD(GradientLearner):
     0.5
     """
 
-    def _make_model(self, n_features, kernel_params):
-        kernel = as_kernel(self.kernel, kernel_params)
+    def _make_model(self, kernel, n_features):
         return KernelDescent(kernel, n_features, self._gradient_rule())
 
 
@@ -97,10 +95,9 @@ class NOGD(GradientLearner):
     n_components: int = 100
     rank: float = 0.2
 
-    def _make_model(self, n_features, kernel_params):
+    def _make_model(self, kernel, n_features):
         capacity = check_count("n_components", self.n_components)
         fraction = min(check_real("rank", self.rank, above=0.0), 1.0)
-        kernel = as_kernel(self.kernel, kernel_params)
         descent = KernelDescent(kernel, n_features, self._gradient_rule(), capacity=capacity)
         return NOGDModel(descent, rank=max(round(fraction * capacity), 1))
 

@@ -24,7 +24,7 @@ from typing import Literal
 import numpy as np
 
 from graphsqueak.kernel.cholesky import GrowingCholesky
-from graphsqueak.kernel.kernels import Kernel, as_kernel
+from graphsqueak.kernel.kernels import Kernel
 from graphsqueak.online.learner import OnlineLearner
 from graphsqueak.online.model import OnlineModel
 from graphsqueak.online.newton import SPAN_TOLERANCE
@@ -75,23 +75,21 @@ class Projectron(OnlineLearner):
     n_components: int = 100
     threshold: float = 0.1
 
+    _uses_margins = False
+
     @property
     def components_(self) -> np.ndarray:
         """The support points."""
         return self.models_[0].points
 
-    def _make_model(self, n_features, kernel_params):
-        threshold = check_real("threshold", self.threshold, least=0.0)
-        return self._projectron_model(n_features, kernel_params, threshold, uses_margins=False)
-
-    def _projectron_model(self, n_features, kernel_params, threshold, *, uses_margins):
+    def _make_model(self, kernel, n_features):
         self._require_loss("hinge")
         return ProjectronModel(
-            as_kernel(self.kernel, kernel_params),
+            kernel,
             n_features,
             capacity=check_count("n_components", self.n_components),
-            threshold=threshold,
-            uses_margins=uses_margins,
+            threshold=check_real("threshold", self.threshold, least=0.0),
+            uses_margins=self._uses_margins,
             clip=self._clip(),
         )
 
@@ -126,9 +124,11 @@ class ProjectronPP(Projectron):
     (True, True)
     """
 
-    def _make_model(self, n_features, kernel_params):
-        threshold = check_real("threshold", self.threshold, above=0.0)
-        return self._projectron_model(n_features, kernel_params, threshold, uses_margins=True)
+    _uses_margins = True
+
+    def _make_model(self, kernel, n_features):
+        check_real("threshold", self.threshold, above=0.0)
+        return super()._make_model(kernel, n_features)
 
 
 class ProjectronModel(OnlineModel):

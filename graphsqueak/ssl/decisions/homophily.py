@@ -37,7 +37,8 @@ import warnings
 from typing import NamedTuple
 
 import numpy as np
-import scipy.sparse
+
+from graphsqueak.graph.edge_list import EdgeList
 
 __all__ = ["Homophily", "HomophilyWarning", "measure_homophily", "warn_of_homophily"]
 
@@ -235,16 +236,11 @@ def _score_correlation(scores, code):
 
 def _labeled_rows(graph, nodes):
     """Return the rows (l, n_nodes) of the adjacency matrix that belong to `nodes`."""
-    row_of_node = np.full(graph.n_nodes, -1)
-    row_of_node[nodes] = np.arange(nodes.size)
-    rows = []
-    columns = []
-    weights = []
-    for end, other in ((graph.tail, graph.head), (graph.head, graph.tail)):
-        is_labeled = row_of_node[end] >= 0
-        rows.append(row_of_node[end[is_labeled]])
-        columns.append(other[is_labeled])
-        weights.append(graph.weight[is_labeled])
-    indices = np.concatenate(rows), np.concatenate(columns)
-    shape = (nodes.size, graph.n_nodes)
-    return scipy.sparse.csr_array((np.concatenate(weights), indices), shape=shape)
+    is_labeled = np.zeros(graph.n_nodes, dtype=bool)
+    is_labeled[nodes] = True
+    # The matrix of all edges may take much more memory.
+    is_used = is_labeled[graph.tail] | is_labeled[graph.head]
+    used = EdgeList.from_validated(
+        graph.tail[is_used], graph.head[is_used], graph.weight[is_used], graph.n_nodes
+    )
+    return used.to_scipy()[nodes]
