@@ -180,8 +180,8 @@ class ProjectionSource(FileSource):
         # Even a pipe, since the table is stored.
         self.is_rereadable = True
         self._projection = projection
-        self._table = EntityAttributeTable()
-        # The numbering of the attributes, while the table is read.
+        # The table and the numbering of its attributes, while it is read.
+        self._table: Any = None
         self._attribute_ids: Any = None
         self._cliques: Any = None
         self._n_rows = 0
@@ -339,7 +339,8 @@ class ProjectionSource(FileSource):
     def _store(self, chunk):
         """Store the rows of a chunk in the table."""
         # Entities and attributes are numbered apart: entity 51 is not attribute 51.
-        if self._attribute_ids is None:
+        if self._table is None:
+            self._table = EntityAttributeTable()
             kind = self._input_schema.kind
             self._ids = TextIds() if kind == "text" else IntegerIds(kind)
             self._attribute_ids = TextIds() if kind == "text" else IntegerIds(kind)
