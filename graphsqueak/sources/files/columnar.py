@@ -10,6 +10,7 @@ footer has none: it is checked that the rows of its row groups add up. Arrow fil
 
 import io
 import os
+import re
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, NamedTuple
@@ -36,6 +37,18 @@ from graphsqueak.system.paths import is_utf8
 
 __all__ = ["open_parquet", "parquet_frame", "read_arrow", "read_parquet", "read_table"]
 
+# Names of Arrow types, by category.
+_CATEGORY = re.compile(
+    r"(?P<integer>u?int\d)|(?P<float>halffloat|float|double)|(?P<decimal>decimal)"
+    r"|(?P<date>timestamp|date)|(?P<text>string|large_string)|(?P<dictionary>dictionary)"
+)
+# What a column may hold, by role or by the kind of the ids: in words, and the categories.
+_INTEGERS = ("integers", ("integer", "float"))
+_EXPECTED = {
+    "time": ("numbers, dates or timestamps", ("text", "integer", "float", "date")),
+    "weight": ("numbers", ("integer", "float", "decimal")),
+    "text": ("texts or integers", ("text", "integer", "float")),
+}
 # Bits of the integers that a float type holds without gaps.
 _MANTISSA_BITS = {"halffloat": 11, "float": 24, "double": 53}
 
@@ -79,20 +92,10 @@ def read_arrow(path, name, options, *, kind=None):
     """Read an Arrow IPC file or stream; see `read_parquet`."""
     import pyarrow as pa
 
-    @contextmanager
-    def open_reader():
-        with _open_for_arrow(path) as place:
-            # With a memory map, a file that is cut while it is read would end the process.
-            source = pa.OSFile(str(place)) if place is path else pa.PythonFile(place, mode="r")
-            # A stream of record batches has no magic bytes.
-            is_file = source.read(6) == b"ARROW1"
-            source.seek(0)
-            yield pa.ipc.open_file(source) if is_file else pa.ipc.open_stream(source)
-
     def record_batches(columns):
-        with path.handle() if hasattr(path, "handle") else open(path, "rb") as file:
+        with _open_bytes(path) as file:
             check_arrow_sizes(file, name, _stored_bytes(path))
-        with open_reader() as reader:
+            reader = _ipc_reader(file)
             # A stream does not know its number of batches.
             n_batches = np.nan
             batches = reader
@@ -104,9 +107,21 @@ def read_arrow(path, name, options, *, kind=None):
                     part = whole.select(columns).slice(start, options.block_rows)
                     yield part, n_read / n_batches
 
-    with _explain_opening(name), open_reader() as reader:
-        schema = reader.schema
+    with _explain_opening(name), _open_bytes(path) as file:
+        schema = _ipc_reader(file).schema
     return _open(schema, record_batches, name, options, kind)
+
+
+def _ipc_reader(file):
+    import pyarrow as pa
+
+    file.seek(0)
+    # A stream of record batches has no magic bytes.
+    is_file = file.read(6) == b"ARROW1"
+    file.seek(0)
+    # With a memory map, a file that is cut while it is read would end the process.
+    source = pa.PythonFile(file, mode="r")
+    return pa.ipc.open_file(source) if is_file else pa.ipc.open_stream(source)
 
 
 def read_table(part, options, *, kind=None):
@@ -239,14 +254,17 @@ def _stored_bytes(path):
     return path.n_bytes() if hasattr(path, "n_bytes") else os.stat(path).st_size
 
 
+def _open_bytes(path):
+    """Open a file on disk or at an address."""
+    return path.handle() if hasattr(path, "handle") else open(path, "rb")
+
+
 @contextmanager
 def _open_for_arrow(path):
     """Yield what Arrow can open: a path, or a file object if it is at an address or not UTF-8."""
-    if hasattr(path, "handle"):
-        with path.handle() as file:
-            yield file
-    elif isinstance(path, str | os.PathLike) and not is_utf8(path):
-        with open(path, "rb") as file:
+    is_unusual = isinstance(path, str | os.PathLike) and not is_utf8(path)
+    if is_unusual or hasattr(path, "handle"):
+        with _open_bytes(path) as file:
             yield file
     else:
         yield path
@@ -266,14 +284,19 @@ def _explain_opening(name):
 
 
 def _explain_damage(batches, name):
-    """Validate record batches; turn errors about broken data into one line that names the file."""
+    """Validate record batches, and number their rows from 1.
+
+    Errors about broken data become one line that names the file.
+    """
     import pyarrow as pa
 
+    first_row = 1
     try:
         for batch, fraction_read in batches:
             # ArrowInvalid if a text is not UTF-8 or an offset is out of range.
             batch.validate(full=True)
-            yield batch, fraction_read
+            yield batch, fraction_read, first_row
+            first_row += batch.num_rows
     except MemoryError as error:
         raise InputError(f"{name} needs more memory than there is: {_first_line(error)}") from None
     except TimeoutError as error:
@@ -346,18 +369,8 @@ def _open(schema, record_batches, name, options, kind, *, is_empty=False):
 
 def _category(arrow_type):
     """Return the category of an Arrow type; None if no column of edges can have it."""
-    from pyarrow import types
-
-    tests = {
-        "integer": [types.is_integer],
-        "float": [types.is_floating],
-        "decimal": [types.is_decimal],
-        "date": [types.is_timestamp, types.is_date],
-        "text": [types.is_string, types.is_large_string, types.is_string_view],
-        "dictionary": [types.is_dictionary],
-    }
-    found = (name for name in tests if any(test(arrow_type) for test in tests[name]))
-    return next(found, None)
+    found = _CATEGORY.match(str(arrow_type))
+    return found and found.lastgroup
 
 
 _CONTENTS = {
@@ -385,18 +398,7 @@ def _refuse_types(columns):
 
     for role, field in columns.fields.items():
         held = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
-        if role == "time":
-            wanted = "numbers, dates or timestamps"
-            categories = ("text", "integer", "float", "date")
-        elif role == "weight":
-            wanted = "numbers"
-            categories = ("integer", "float", "decimal")
-        elif columns.kind == "text":
-            wanted = "texts or integers"
-            categories = ("text", "integer", "float")
-        else:
-            wanted = "integers"
-            categories = ("integer", "float")
+        wanted, categories = _EXPECTED.get(role) or _EXPECTED.get(columns.kind, _INTEGERS)
         if _category(held) not in categories:
             raise InputError(
                 f"{columns.name}: column {field.name!r} ({role}) holds {field.type} where "
@@ -409,39 +411,19 @@ def _refuse_types(columns):
 # Rows
 
 
-class _Rows(NamedTuple):
-    """A record batch that was read: its chunk, or what is wrong with some rows."""
-
-    n_rows: int
-    chunk: Chunk | None
-    # (what is wrong, mask of the rows).
-    faults: list
-    table: dict[str, Any]
-
-
 def _chunks(record_batches, columns):
     names = [field.name for field in columns.fields.values()]
     batches = _explain_damage(record_batches(names), columns.name)
-    first_row = 1
-    for rows in prefetch_map(partial(_read_rows, columns=columns), batches):
-        if rows.chunk is None:
-            # The fault of the first bad row.
-            fault, mask = min(rows.faults, key=lambda found: np.argmax(found[1]))
-            row = int(np.argmax(mask))
-            cells = ", ".join(str(column[row].as_py()) for column in rows.table.values())
-            raise InputError(f"{columns.name}, row {first_row + row} ({cells}): ", fault)
-        place = partial(_place, columns.name, first_row, rows.chunk.where)
-        yield rows.chunk._replace(where=place)
-        first_row += rows.n_rows
+    return prefetch_map(partial(_read_rows, columns=columns), batches)
 
 
-def _place(name, first_row, index_of, row):
-    return f"{name}, row {first_row + int(index_of(row))}"
+def _place(name, first_row, kept, row):
+    return f"{name}, row {first_row + int(kept[row])}"
 
 
 def _read_rows(item, columns):
-    """Convert a record batch, with its fraction of the table, to `_Rows`."""
-    batch, fraction_read = item
+    """Convert a record batch, with its fraction of the table and its first row, to a `Chunk`."""
+    batch, fraction_read, first_row = item
     options = columns.options
     table = {}
     for role, field in columns.fields.items():
@@ -458,7 +440,11 @@ def _read_rows(item, columns):
         if mask.any()
     ]
     if faults and options.on_bad_line == "error":
-        return _Rows(batch.num_rows, None, faults, table)
+        # The fault of the first bad row.
+        fault, mask = min(faults, key=lambda found: np.argmax(found[1]))
+        row = int(np.argmax(mask))
+        cells = ", ".join(str(column[row].as_py()) for column in table.values())
+        raise InputError(f"{columns.name}, row {first_row + row} ({cells}): ", fault)
     kept = range(batch.num_rows)
     if faults:
         good = ~np.any([mask for _, mask in faults], axis=0)
@@ -467,17 +453,16 @@ def _read_rows(item, columns):
     text, ends = _ends(table["source"], table["target"], columns.kind)
     weight = _to_numpy(table.get("weight"))
     time = _to_numpy(table.get("time"))
-    chunk = Chunk(
+    return Chunk(
         ends,
         1 / weight if are_distances else weight,
         text,
         n_bad_lines=batch.num_rows - len(kept),
         fraction_read=fraction_read,
         time=time,
-        where=kept.__getitem__,
+        where=partial(_place, columns.name, first_row, kept),
         has_dates=time is not None and are_dates(batch.column(columns.fields["time"].name)),
     )
-    return _Rows(batch.num_rows, chunk, faults, table)
 
 
 def _to_numpy(column):
@@ -578,21 +563,18 @@ def _offsets(column):
 
 def _ends(source, target, kind):
     """Return the ids of both ends as a `Chunk` has them: text or None, and ends."""
+    import pyarrow as pa
+
     if kind != "text":
         # uint64 ids are stored as the int64 of the same bits.
         ends = np.empty((2, len(source)), dtype=np.int64)
         ends[0].view(kind)[:] = _to_numpy(source)
         ends[1].view(kind)[:] = _to_numpy(target)
         return None, ends.T
-    texts = []
-    spans = []
-    n_bytes = 0
-    for column in (source, target):
-        offsets = _offsets(column)
-        text = np.frombuffer(column.buffers()[2] or b"", dtype=np.uint8)
-        texts.append(text[offsets[0] : offsets[-1]])
-        # Texts of the sources come first.
-        offsets = offsets - offsets[0] + n_bytes
-        spans += [offsets[:-1], offsets[1:]]
-        n_bytes += texts[-1].size
-    return np.concatenate(texts), np.column_stack(spans)
+    # Texts of the sources come first.
+    both = pa.concat_arrays([source, target])
+    offsets = _offsets(both)
+    starts = offsets[:-1].reshape(2, -1)
+    stops = offsets[1:].reshape(2, -1)
+    text = np.frombuffer(both.buffers()[2] or b"", dtype=np.uint8)
+    return text, np.column_stack([starts[0], stops[0], starts[1], stops[1]])
