@@ -19,7 +19,7 @@ import numpy as np
 
 from graphsqueak.errors import InputError, Message, Parameter
 from graphsqueak.sources.edge_source import Chunk, Opened
-from graphsqueak.sources.files.ambiguities import two_entities_error
+from graphsqueak.sources.files.ambiguities import refuse_two_entities
 from graphsqueak.sources.files.columns import choose_columns
 from graphsqueak.sources.files.contents import Content
 from graphsqueak.sources.files.fields import SMALLEST_DISTANCE
@@ -349,9 +349,7 @@ def _open(schema, record_batches, name, options, kind, *, is_empty=False):
         may_be_ambiguous = kind is None and not is_empty and options.bipartite == "auto"
         # Texts of two kinds of nodes differ by themselves.
         if may_be_ambiguous and detected_kind != "text":
-            error = two_entities_error([fields["source"].name, fields["target"].name])
-            if error is not None:
-                raise error
+            refuse_two_entities([fields["source"].name, fields["target"].name])
     except (InputError, UnicodeDecodeError) as error:
         raise InputError(f"{name}: ", error) from None
     if is_empty:
