@@ -93,19 +93,19 @@ class _FollowedFile(FileSource):
 
     def _batches(self) -> Iterator[EdgeList]:
         check = self._make_chunk_check()
-        builder = None
+        batcher = None
         for lines in self._complete_lines():
             if lines:
                 opened = self._open(lines)
-                if builder is None:
-                    builder = self._make_builder()
+                if batcher is None:
+                    batcher = self._make_batcher()
                 for chunk in opened.chunks:
-                    yield from builder.add(check(chunk))
-                self._set_counts(builder.batcher)
+                    yield from batcher.add_chunk(check(chunk))
+                self._set_counts(batcher)
             # Also if no line came, so that the consumer can act: see above.
-            if builder is not None:
-                yield builder.batcher.rest()
-        if builder is None:
+            if batcher is not None:
+                yield batcher.rest()
+        if batcher is None:
             # Raises an error that names the file.
             self.detect_schema()
         self.fraction_read = 1.0

@@ -234,19 +234,14 @@ class Part:
             return
         with self.open_raw() as file:
             if self.text_schema is None:
-                yield ByteStream(file, name=self.name, n_bytes=self._size_of(file))
+                # A service may report no size, and a pipe has none.
+                n_bytes = self.n_bytes() or None if self.is_rereadable else None
+                yield ByteStream(file, name=self.name, n_bytes=n_bytes)
                 return
             start, stop = self.span
             file.seek(start)
             window = _Window(file, stop - start)
             yield ByteStream(window, name=self.name, n_bytes=stop - start)
-
-    def _size_of(self, file):
-        """Return the size of the opened file; None if it is a pipe or the service reports none."""
-        if self.remote is not None:
-            return self.remote.n_bytes() or None
-        status = os.fstat(file.fileno())
-        return status.st_size if stat.S_ISREG(status.st_mode) else None
 
 
 class ByteStream:

@@ -24,6 +24,7 @@ from graphsqueak.sources.files.scan import Scan, scan_block, tokens_at
 from graphsqueak.sources.files.schema import TextSchema, detect_schema
 from graphsqueak.sources.times import are_dates, parse_times
 from graphsqueak.system.kernels import prefetch_map
+from graphsqueak.validation import check_choice
 
 __all__ = [
     "ReadOptions",
@@ -38,6 +39,16 @@ __all__ = [
 # Bytes of the longest line, and of the comments before the first line of data, that are kept in
 # memory. Binary files without zero bytes are refused here. Halved or doubled, so is that memory.
 _MAX_LINE_BYTES = 1 << 26
+_AUTO = (True, False, "auto")
+_CHOICES = {
+    "header": _AUTO,
+    "weighted": _AUTO,
+    "bipartite": _AUTO,
+    "ids": ("auto", "integer", "text"),
+    "on_bad_line": ("error", "skip"),
+    "format": ("auto", "text", "parquet", "arrow", "mtx", "metis"),
+    "duplicates": ("sum", "first", "error"),
+}
 
 
 @dataclass(frozen=True)
@@ -67,6 +78,12 @@ class ReadOptions:
     # A few blocks are in memory at a time. Halved or doubled, a Parquet file with ids of 2 kB takes
     # 27 % less or 17 % more memory, and the same time.
     block_text_bytes: int = 1 << 26
+
+    def __post_init__(self):
+        for name, choices in _CHOICES.items():
+            check_choice(name, getattr(self, name), choices)
+        if self.weights_are is not None:
+            check_choice("weights_are", self.weights_are, ("similarity", "distance"))
 
 
 class ScannedBlock(NamedTuple):
@@ -260,10 +277,17 @@ def _line_index(text, schema, scan, row):
 
 
 def _chunks(stream, schema, options, *, may_begin_with_count):
-    count = _FirstLineCount() if may_begin_with_count else None
+    # The first line is "n m" if m lines follow, and no id in them exceeds n.
+    first = None
+    n_following = 0
     for block in scan_lines(stream, schema, options):
-        if count and not count.is_possible_after(block.scan.ends):
-            count = None
+        ends = block.scan.ends
+        if may_begin_with_count and len(ends):
+            if first is None:
+                first = ends[0].tolist()
+                ends = ends[1:]
+            n_following += len(ends)
+            may_begin_with_count = n_following <= first[1] and ends.max(initial=0) <= first[0]
         yield Chunk(
             block.scan.ends,
             block.scan.weight,
@@ -274,8 +298,8 @@ def _chunks(stream, schema, options, *, may_begin_with_count):
             has_dates=block.has_dates,
             where=partial(_place, stream.name, block),
         )
-    if count and count.is_exact:
-        raise ambiguous_count_error(stream.name, count.n_nodes, count.n_lines)
+    if may_begin_with_count and first and n_following == first[1] > 0:
+        raise ambiguous_count_error(stream.name, *first)
 
 
 def _place(name, block, row):
@@ -292,25 +316,3 @@ def ambiguous_count_error(name, n_nodes, n_lines):
         Parameter("header", False),
         " to keep it",
     )
-
-
-class _FirstLineCount:
-    """Whether the first line can be "n m": m lines follow, and no id in them exceeds n."""
-
-    def __init__(self):
-        self.n_nodes = None
-        self.n_lines = 0
-        self._n_seen = 0
-
-    def is_possible_after(self, ends):
-        """Take the next lines; return whether the first line can still be a count."""
-        if self.n_nodes is None and len(ends):
-            self.n_nodes, self.n_lines = ends[0].tolist()
-            ends = ends[1:]
-        self._n_seen += len(ends)
-        return self._n_seen <= self.n_lines and ends.max(initial=0) <= (self.n_nodes or 0)
-
-    @property
-    def is_exact(self):
-        """Whether as many lines followed as the first line counts."""
-        return self._n_seen == self.n_lines > 0
