@@ -10,6 +10,7 @@ from graphsqueak.errors import InputError
 from graphsqueak.sources.files.columnar import open_parquet
 from graphsqueak.sources.files.lakehouse import refuse_lakehouse
 from graphsqueak.sources.files.writing import format_of, open_table
+from graphsqueak.sources.tables import first_line
 from graphsqueak.system.atomic import atomic_file
 from graphsqueak.system.expansion import check_parquet_pages
 
@@ -50,8 +51,7 @@ def table_batches(path, size):
             if rest is not None and len(rest):
                 yield rest, 1.0
     except (pa.ArrowException, OSError, pl.exceptions.PolarsError) as error:
-        reason = str(error).splitlines()[0]
-        raise InputError(f"{path} cannot be read: {reason}; it may be damaged") from None
+        raise InputError(f"{path} cannot be read: {first_line(error)}; it may be damaged") from None
 
 
 @contextmanager

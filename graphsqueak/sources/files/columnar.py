@@ -23,6 +23,7 @@ from graphsqueak.sources.files.ambiguities import refuse_two_entities
 from graphsqueak.sources.files.columns import choose_columns
 from graphsqueak.sources.files.contents import Content
 from graphsqueak.sources.files.fields import SMALLEST_DISTANCE
+from graphsqueak.sources.tables import first_line
 from graphsqueak.sources.times import are_dates, arrow_times
 from graphsqueak.system.expansion import (
     MIN_LIMIT_BYTES,
@@ -77,7 +78,8 @@ def read_parquet(path, name, options, *, kind=None, row_groups=None):
             groups = range(*row_groups) if row_groups else range(file.num_row_groups)
             n_rows = max(1, _n_rows(file, groups))
             n_read = 0
-            for batch in _bounded_batches(file, path, name, columns, list(groups), options):
+            batches = _bounded_batches(file, path, name, columns, groups, options.block_rows)
+            for batch in batches:
                 n_read += batch.num_rows
                 yield batch, n_read / n_rows
 
@@ -126,10 +128,7 @@ def _ipc_reader(file):
 
 def read_table(part, options, *, kind=None):
     """Read a `TablePart`; see `read_parquet`."""
-
-    def record_batches(columns):
-        return part.batches(columns, options.block_rows)
-
+    record_batches = partial(part.batches, n_rows=options.block_rows)
     is_empty = part.n_rows == 0
     return _open(part.schema(), record_batches, part.name, options, kind, is_empty=is_empty)
 
@@ -167,12 +166,14 @@ def open_parquet(path, *, read_dictionary=None):
             yield file
 
 
-def parquet_frame(path):
+def parquet_frame(path, *, block_rows=1 << 17):
     """Read a whole Parquet file as a polars frame.
 
     Parameters
     ----------
     path : path, BytesIO or RemoteFile
+    block_rows : int
+        Rows that are decoded at a time, to stop early if the file expands too much.
 
     Raises
     ------
@@ -182,6 +183,7 @@ def parquet_frame(path):
         If it expands too much, see `graphsqueak.system.expansion`.
     """
     import polars as pl
+    import pyarrow as pa
 
     n_stored = _stored_bytes(path)
     name = "the table" if isinstance(path, io.BytesIO) else path
@@ -190,31 +192,36 @@ def parquet_frame(path):
     with open_parquet(path) as file:
         check_parquet_table(file, name, n_stored)
         schema = file.schema_arrow
-    texts = [field.name for field in schema if _category(field.type) == "text"]
-    # Texts stay in dictionaries until it is known how many bytes they take.
-    with open_parquet(path, read_dictionary=texts) as file:
-        table = file.read()
+        groups = range(file.num_row_groups)
+        batches = [*_bounded_batches(file, path, name, schema.names, groups, block_rows)]
+    table = pa.Table.from_batches(batches, schema)
     table.validate(full=True)
-    n_decoded = sum(_text_bytes(chunk) for column in table.columns for chunk in column.chunks)
-    refuse_bomb(name, n_stored, n_decoded)
-    # Decode the dictionaries.
-    table = table.cast(schema)
-    return pl.from_arrow(table.rename_columns(list(table.schema.names)))
+    return pl.from_arrow(table)
 
 
 def _n_rows(file, row_groups):
     return sum(file.metadata.row_group(group).num_rows for group in row_groups)
 
 
-def _bounded_batches(file, path, name, columns, row_groups, options):
+def _bounded_batches(
+    file, path, name, columns, row_groups, block_rows, *, block_text_bytes=1 << 26
+):
     """Yield record batches of at most `block_rows` rows and `block_text_bytes` of text.
+
+    A few batches are in memory at a time. With half or twice the bytes, a file with ids of 2 kB
+    takes 27 % less or 17 % more memory, and the same time.
 
     A text that occurs in many rows is stored once. So batches of a row group have fewer rows if its
     texts are long, and all texts count towards the limit of `graphsqueak.system.expansion`.
     """
-    texts = [name for name in columns if _category(file.schema_arrow.field(name).type) == "text"]
+    texts = [
+        field.name
+        for field in file.schema_arrow
+        if field.name in columns and _category(field.type) == "text"
+    ]
     if not texts:
-        yield from file.iter_batches(options.block_rows, row_groups=row_groups, columns=columns)
+        groups = list(row_groups)
+        yield from file.iter_batches(block_rows, row_groups=groups, columns=columns)
         return
     n_stored = _stored_bytes(path)
     n_decoded = 0
@@ -222,9 +229,9 @@ def _bounded_batches(file, path, name, columns, row_groups, options):
     for group in row_groups:
         longest = max(_longest_shared_text(path, texts, group), 1)
         refuse_bomb(name, n_stored, longest)
-        n_rows = min(options.block_rows, max(options.block_text_bytes // longest, 1))
+        n_rows = min(block_rows, max(block_text_bytes // longest, 1))
         for batch in file.iter_batches(n_rows, row_groups=[group], columns=columns):
-            n_decoded += sum(batch.column(column).nbytes for column in texts)
+            n_decoded += sum(column.nbytes for column in batch if _category(column.type) == "text")
             refuse_bomb(name, n_stored, n_decoded)
             yield batch
 
@@ -279,7 +286,7 @@ def _explain_opening(name):
         yield
     except (pa.ArrowException, OSError, ValueError) as error:
         raise InputError(
-            f"{name} cannot be read: {_first_line(error)}; it may be damaged or truncated"
+            f"{name} cannot be read: {first_line(error)}; it may be damaged or truncated"
         ) from None
 
 
@@ -298,17 +305,13 @@ def _explain_damage(batches, name):
             yield batch, fraction_read, first_row
             first_row += batch.num_rows
     except MemoryError as error:
-        raise InputError(f"{name} needs more memory than there is: {_first_line(error)}") from None
+        raise InputError(f"{name} needs more memory than there is: {first_line(error)}") from None
     except TimeoutError as error:
         raise InputError(f"{name} cannot be read: {error.strerror or error}") from None
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise InputError(
-            f"{name} is damaged: {_first_line(error)}; copy or download it again"
+            f"{name} is damaged: {first_line(error)}; copy or download it again"
         ) from None
-
-
-def _first_line(error):
-    return str(error).split("\n")[0]
 
 
 # Choosing columns

@@ -108,7 +108,7 @@ def _chunks(stream, header, schema, options):
         if is_outside.any():
             row = int(np.argmax(is_outside))
             raise InputError(
-                f"{stream.name}, line {block.line_of(row)}: entry ({ends[row, 0]}, {ends[row, 1]}) "
+                f"{block.place(row)}: entry ({ends[row, 0]}, {ends[row, 1]}) "
                 f"lies outside the {n_nodes} x {n_nodes} matrix of the size line; correct one of "
                 "them"
             )

@@ -55,8 +55,7 @@ _CHOICES = {
 class ReadOptions:
     """Options of the user about a file; "auto" is detected.
 
-    `block_bytes` of a text file, or `block_rows` of a Parquet or Arrow file, are decoded at a time;
-    fewer rows if their texts have more than `block_text_bytes` together.
+    `block_bytes` of a text file, or `block_rows` of a Parquet or Arrow file, are decoded at a time.
     """
 
     delimiter: str
@@ -75,9 +74,6 @@ class ReadOptions:
     times_in_seconds: bool = False
     block_bytes: int = 1 << 21
     block_rows: int = 1 << 17
-    # A few blocks are in memory at a time. Halved or doubled, a Parquet file with ids of 2 kB takes
-    # 27 % less or 17 % more memory, and the same time.
-    block_text_bytes: int = 1 << 26
 
     def __post_init__(self):
         for name, choices in _CHOICES.items():
@@ -100,6 +96,8 @@ class ScannedBlock(NamedTuple):
     time : ndarray of float or None
     has_dates : bool
         Whether times were written as dates.
+    name : str
+        Name of the file.
     line_number : int
         Number of the first line in the file, from 1.
     """
@@ -110,11 +108,13 @@ class ScannedBlock(NamedTuple):
     fraction_read: float
     time: np.ndarray | None = None
     has_dates: bool = False
+    name: str = ""
     line_number: int = 1
 
-    def line_of(self, row):
-        """Return the number, in the file, of the line of an edge."""
-        return self.line_number + _line_index(self.text, self.schema, self.scan, row)
+    def place(self, row):
+        """Return the file and the number of the line of an edge."""
+        index = _line_index(self.text, self.schema, self.scan, row)
+        return f"{self.name}, line {self.line_number + index}"
 
 
 def read_text(stream, options, *, kind=None, schema=None, names_before=()):
@@ -227,7 +227,7 @@ def scan_lines(stream, schema, options):
             line = block.text.tobytes().split(b"\n")[scan.bad_line].removesuffix(b"\r")
             _, fault = find_fault(line, schema)
             raise InputError(f"{stream.name}, line {line_number + scan.bad_line}: ", fault)
-        yield block._replace(line_number=line_number)
+        yield block._replace(name=stream.name, line_number=line_number)
         line_number += scan.n_lines
 
 
@@ -296,14 +296,10 @@ def _chunks(stream, schema, options, *, may_begin_with_count):
             fraction_read=block.fraction_read,
             time=block.time,
             has_dates=block.has_dates,
-            where=partial(_place, stream.name, block),
+            where=block.place,
         )
     if may_begin_with_count and first and n_following == first[1] > 0:
         raise ambiguous_count_error(stream.name, *first)
-
-
-def _place(name, block, row):
-    return f"{name}, line {block.line_of(row)}"
 
 
 def ambiguous_count_error(name, n_nodes, n_lines):
