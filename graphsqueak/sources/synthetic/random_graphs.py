@@ -239,11 +239,14 @@ def _draw_within_blocks(n_nodes, n_blocks, within, rng, size):
 
 
 def _draw_heavy_tailed(cumulative, rng, size):
-    tail = np.searchsorted(cumulative, rng.random(size), side="right")
-    head = np.searchsorted(cumulative, rng.random(size), side="right")
+    def draw(size):
+        return np.searchsorted(cumulative, rng.random(size), side="right")
+
+    tail = draw(size)
+    head = draw(size)
     # Self-loops get another head.
     while (loops := np.flatnonzero(tail == head)).size:
-        head[loops] = np.searchsorted(cumulative, rng.random(loops.size), side="right")
+        head[loops] = draw(loops.size)
     return tail, head
 
 
