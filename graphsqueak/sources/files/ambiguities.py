@@ -69,7 +69,6 @@ MIN_LINES_FOR_LIKELY_PATTERN = 8
 _MAX_FRACTION_OF_SINGLE_EDGES = 0.01
 
 _DECIMAL_COMMA = re.compile(rb"[+-]?\d+,\d+")
-_DIGITS = re.compile(rb"\d+")
 _WHOLE_FLOAT = re.compile(rb"(-?[0-9]+)\.0*")
 
 
@@ -171,7 +170,7 @@ def _first_column_counts_lines(columns):
     fewest = MIN_LINES_FOR_LIKELY_PATTERN if has_numbers else MIN_LINES_FOR_PATTERN
     if columns.weighted is True or len(thirds) < fewest or len(set(thirds)) == 1:
         return
-    may_be_ids = not has_numbers or all(map(_DIGITS.fullmatch, thirds))
+    may_be_ids = not has_numbers or all(map(bytes.isdigit, thirds))
     if not may_be_ids or content_of(thirds) in (Content.TIMES, Content.DATES):
         return
     counts = ([b"%d" % (start + k) for k in range(len(thirds))] for start in (0, 1))
@@ -189,7 +188,7 @@ def _first_column_counts_lines(columns):
 
 def _first_column_holds_times(columns):
     """Unix times, or days such as 20040417, in the first of three columns of ids."""
-    are_digits = all(map(_DIGITS.fullmatch, columns.firsts))
+    are_digits = all(map(bytes.isdigit, columns.firsts))
     if columns.weighted is True or len(columns.firsts) < MIN_LINES_FOR_PATTERN or not are_digits:
         return
     contents = {content_of(columns.seconds), content_of(columns.thirds)}
