@@ -564,18 +564,21 @@ def _offsets(column):
 
 def _ends(source, target, kind):
     """Return the ids of both ends as a `Chunk` has them: text or None, and ends."""
-    import pyarrow as pa
-
     if kind != "text":
         # uint64 ids are stored as the int64 of the same bits.
         ends = np.empty((2, len(source)), dtype=np.int64)
         ends[0].view(kind)[:] = _to_numpy(source)
         ends[1].view(kind)[:] = _to_numpy(target)
         return None, ends.T
-    # Texts of the sources come first.
-    both = pa.concat_arrays([source, target])
-    offsets = _offsets(both)
-    starts = offsets[:-1].reshape(2, -1)
-    stops = offsets[1:].reshape(2, -1)
-    text = np.frombuffer(both.buffers()[2] or b"", dtype=np.uint8)
-    return text, np.column_stack([starts[0], stops[0], starts[1], stops[1]])
+    texts = []
+    spans = []
+    n_bytes = 0
+    for column in (source, target):
+        offsets = _offsets(column)
+        text = np.frombuffer(column.buffers()[2] or b"", dtype=np.uint8)
+        texts.append(text[offsets[0] : offsets[-1]])
+        # Texts of the sources come first.
+        offsets = offsets - offsets[0] + n_bytes
+        spans += [offsets[:-1], offsets[1:]]
+        n_bytes += texts[-1].size
+    return np.concatenate(texts), np.column_stack(spans)
