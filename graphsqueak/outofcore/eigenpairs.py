@@ -118,7 +118,11 @@ def smallest_eigenpairs(
     ):
         if kept.n_nodes <= max(MAX_DENSE_NODES, 3 * k):
             laplacian = StreamedLaplacian(source, kept)
-            return _diagonalize(laplacian, k, normalized=normalized, report=report)
+            matrix = laplacian.to_dense(report)
+            # The pass has found the components.
+            assert laplacian.component is not None
+            n_components = np.unique(laplacian.component).size
+            return dense_eigenpairs(matrix, k, n_components, normalized=normalized)
         pencil = Pencil(source, kept, np.zeros(kept.n_nodes), seed=int(rng.integers(2**63)))
         operator: Pencil | NormalizedPencil = pencil
         if normalized:
@@ -148,14 +152,6 @@ def smallest_eigenpairs(
             stacklevel=2,
         )
     return found.values, found.vectors
-
-
-def _diagonalize(laplacian, k, *, normalized, report):
-    """Return eigenpairs of a small graph from its dense matrix, which takes one pass."""
-    matrix = laplacian.to_dense(report)
-    # The first pass finds the components.
-    n_components = np.unique(laplacian.component).size
-    return dense_eigenpairs(matrix, k, n_components, normalized=normalized)
 
 
 class NormalizedPencil:

@@ -159,27 +159,26 @@ class StreamedSolver(ReprMixin):
         self.residual_ = float("inf")
         self.history_: list[tuple[int, float]] = []
         seed = None if random_state is None else _seed_from(random_state)
-        self._settings = {"budget": list(budget), "is_given": sparsifier is not None, "seed": seed}
+        settings = {"budget": list(budget), "is_given": sparsifier is not None, "seed": seed}
+        self._saved: Saved | None = None
         if resume and checkpoint is not None and exists(checkpoint):
-            self._saved: Saved | None = load(checkpoint, self._settings)
-            self._settings = self._saved.settings
-            numbers = self._saved.numbers
-            self.n_passes_ = numbers["n_passes"]
-            self.ridge = check_ridge(ridge, self._saved.sparsifier.n_nodes)
-            self._use(
-                self._saved.sparsifier,
-                backend=numbers["backend"],
-                fingerprint=numbers.get("fingerprint"),
-            )
-        else:
-            self._saved = None
-            self._settings["seed"] = seed or _seed_from(None)
-            self.n_passes_ = int(sparsifier is None)
+            self._saved = load(checkpoint, settings)
+        saved = self._saved
+        if saved is None:
             kept = find_sparsifier(
                 self._source, budget, sparsifier, random_state, progress, self._sharing
             )
-            self.ridge = check_ridge(ridge, kept.n_nodes)
-            self._use(kept)
+            settings["seed"] = seed or _seed_from(None)
+            saved = Saved(kept, settings, {"n_passes": int(sparsifier is None)}, arrays={})
+        self._settings = saved.settings
+        self.n_passes_ = saved.numbers["n_passes"]
+        self.ridge = check_ridge(ridge, saved.sparsifier.n_nodes)
+        self._use(
+            saved.sparsifier,
+            backend=saved.numbers.get("backend", "auto"),
+            fingerprint=saved.numbers.get("fingerprint"),
+        )
+        if self._saved is None:
             self._save()
 
     @property

@@ -81,17 +81,16 @@ class DistinctEdges:
     def find_repeat(self):
         """Return the two ends of an edge that was written more than once; None if there is none."""
         for rows in self._read_partitions():
-            is_repeat = np.ones(len(rows), dtype=bool)
-            is_repeat[_first_of_each(rows["tail"], rows["head"])] = False
-            if is_repeat.any():
-                row = rows[np.argmax(is_repeat)]
+            is_first = _are_first(rows)
+            if not is_first.all():
+                row = rows[np.argmin(is_first)]
                 return int(row["tail"]), int(row["head"])
         return None
 
     def batches(self, batch_size, n_nodes, ids):
         """Yield the first of equal edges, at most `batch_size` edges at a time."""
         for rows in self._read_partitions():
-            rows = rows[_first_of_each(rows["tail"], rows["head"])]
+            rows = rows[_are_first(rows)]
             for start in range(0, len(rows), batch_size):
                 block = rows[start : start + batch_size]
                 yield EdgeList.from_validated(
@@ -112,15 +111,13 @@ class DistinctEdges:
             yield np.frombuffer(b"".join(pieces), dtype=ROW)
 
 
-def _first_of_each(tail, head):
-    """Return the indices of the first edge of every pair, ascending."""
-    low = np.minimum(tail, head)
-    high = np.maximum(tail, head)
-    # Stable, so that the first of equal pairs comes first.
-    order = np.lexsort((high, low))
-    is_new = np.ones(len(order), dtype=bool)
-    is_new[1:] = (np.diff(low[order]) != 0) | (np.diff(high[order]) != 0)
-    return np.sort(order[is_new])
+def _are_first(rows):
+    """Return whether each edge is the first one of its pair."""
+    import polars as pl
+
+    pairs = np.sort([rows["tail"], rows["head"]], axis=0)
+    is_first = pl.struct("low", "high").is_first_distinct()
+    return pl.DataFrame({"low": pairs[0], "high": pairs[1]}).select(is_first).to_series().to_numpy()
 
 
 @njit_cached

@@ -268,16 +268,21 @@ class Batcher:
         self.n_self_loops = 0
         self.n_zero_weights = 0
         self._batch_size = batch_size
-        self._ids = ids
+        self.ids = ids
         # Weights of all batches without weights, so that one array serves them all.
         self._ones = np.ones(0)
         # The arrays of the current batch; None before its first edge.
         self._batch = None
         self._n_filled = 0
 
-    def include_nodes(self, n_nodes):
-        """Count nodes 0, ..., n_nodes - 1, whether or not they have edges."""
-        self.n_nodes = max(self.n_nodes, n_nodes)
+    def add_chunk(self, chunk):
+        """Number the nodes of a `Chunk` by `ids`, and yield batches as `add` does."""
+        # Matrix Market and METIS announce all nodes, isolated ones included.
+        if chunk.nodes is not None:
+            self.ids.number(chunk.nodes)
+            self.n_nodes = max(self.n_nodes, self.ids.n_nodes)
+        text = () if chunk.text is None else (chunk.text,)
+        yield from self.add(self.ids.number(*text, chunk.ends), chunk.weight, chunk.time)
 
     def add(self, nodes, weight, time=None):
         """Append edges, shape (n, 2), and yield every full batch that another edge follows."""
@@ -297,11 +302,7 @@ class Batcher:
             self.n_zero_weights += n_zero_weights
             if cursor == len(nodes):
                 return
-            yield self._finish_batch()
-
-    def rest(self):
-        """Return the last, smaller batch; it may be empty."""
-        return self._finish_batch()
+            yield self.rest()
 
     def _allocate(self, *, is_weighted, is_timed):
         # An edge adds at most two nodes.
@@ -314,7 +315,8 @@ class Batcher:
             time=np.empty(self._batch_size if is_timed else 0),
         )
 
-    def _finish_batch(self):
+    def rest(self):
+        """Return the edges that are left as a batch, which may be empty."""
         n = self._n_filled
         arrays = self._batch
         if arrays is None:
@@ -325,7 +327,7 @@ class Batcher:
                 self._ones = np.ones(n)
             weight = self._ones
         batch = EdgeList.from_validated(
-            arrays.tail[:n], arrays.head[:n], weight[:n], self.n_nodes, self._ids
+            arrays.tail[:n], arrays.head[:n], weight[:n], self.n_nodes, self.ids
         )
         if arrays.time.size:
             batch = TimedEdges.from_edges(batch, arrays.time[:n])

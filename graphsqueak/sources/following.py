@@ -93,32 +93,30 @@ class _FollowedFile(FileSource):
 
     def _batches(self) -> Iterator[EdgeList]:
         check = self._make_chunk_check()
-        builder = None
+        batcher = None
         for lines in self._complete_lines():
             if lines:
                 opened = self._open(lines)
-                if builder is None:
-                    builder = self._make_builder()
+                if batcher is None:
+                    batcher = self._make_batcher()
                 for chunk in opened.chunks:
-                    yield from builder.add(check(chunk))
-                self._set_counts(builder.batcher)
+                    yield from batcher.add_chunk(check(chunk))
+                self._set_counts(batcher)
             # Also if no line came, so that the consumer can act: see above.
-            if builder is not None:
-                yield builder.batcher.rest()
-        if builder is None:
+            if batcher is not None:
+                yield batcher.rest()
+        if batcher is None:
             # Raises an error that names the file.
             self.detect_schema()
         self.fraction_read = 1.0
 
     def _open(self, lines):
         """Return these lines as an opened file, with the schema of the first lines."""
-        stream = ByteStream(io.BytesIO(lines), name=self.parts[0].name)
-        if self._text_schema is None:
-            self._text_schema = detect_text_schema(stream, self.options)
-            schema = self._text_schema
-        else:
+        schema = self._text_schema
+        if self._line_number > 1:
             # Later lines have no header.
-            schema = replace(self._text_schema, start=0, first_line=self._line_number)
+            schema = replace(schema, start=0, first_line=self._line_number)
+        stream = self._stream_of(lines)
         self._line_number += lines.count(b"\n")
         opened = read_text(stream, self.options, schema=schema)
         if self._input_schema is None:
@@ -144,7 +142,7 @@ class _FollowedFile(FileSource):
                     last_arrival = clock.monotonic()
                 # With a header, these are the lines that every rule for ambiguities needs.
                 is_short = collected.count(b"\n") <= MIN_LINES_FOR_LIKELY_PATTERN
-                if (is_short and is_waiting) or not self._has_data(collected):
+                if (is_short and is_waiting) or not self._infer_schema(collected):
                     yield b""
                     continue
                 lines = collected
@@ -152,18 +150,25 @@ class _FollowedFile(FileSource):
             yield lines
         # The last line may have no end.
         rest = collected + incomplete + (b"\n" if incomplete else b"")
-        if rest and (self._text_schema is not None or self._has_data(rest)):
+        if rest and (self._text_schema is not None or self._infer_schema(rest)):
             yield rest
 
-    def _has_data(self, lines):
-        """Whether lines other than comments came; an InputError if the file is not plain text."""
+    def _stream_of(self, lines):
+        return ByteStream(io.BytesIO(lines), name=self.parts[0].name)
+
+    def _infer_schema(self, lines):
+        """Return whether lines other than comments came, which show the schema.
+
+        An InputError is raised if the file is not plain text.
+        """
         if not lines:
             return False
         (part,) = self.parts
-        stream = ByteStream(io.BytesIO(lines), name=part.name)
+        stream = self._stream_of(lines)
         if stream.is_compressed or detect_format(stream, part, self.options) != "text":
             raise InputError(f"{part.name} is not plain text; only text files can be followed")
-        return detect_text_schema(stream, self.options) is not None
+        self._text_schema = detect_text_schema(stream, self.options)
+        return self._text_schema is not None
 
     def _pieces(self):
         """Yield bytes as they are written, empty if there are none."""

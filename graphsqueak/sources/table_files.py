@@ -4,12 +4,13 @@
 `neighbors.point_files`.
 """
 
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 
 from graphsqueak.errors import InputError
 from graphsqueak.sources.files.columnar import open_parquet
 from graphsqueak.sources.files.lakehouse import refuse_lakehouse
-from graphsqueak.sources.files.writing import format_of
+from graphsqueak.sources.files.writing import format_of, open_table
+from graphsqueak.sources.tables import first_line
 from graphsqueak.system.atomic import atomic_file
 from graphsqueak.system.expansion import check_parquet_pages
 
@@ -50,8 +51,7 @@ def table_batches(path, size):
             if rest is not None and len(rest):
                 yield rest, 1.0
     except (pa.ArrowException, OSError, pl.exceptions.PolarsError) as error:
-        reason = str(error).splitlines()[0]
-        raise InputError(f"{path} cannot be read: {reason}; it may be damaged") from None
+        raise InputError(f"{path} cannot be read: {first_line(error)}; it may be damaged") from None
 
 
 @contextmanager
@@ -82,27 +82,9 @@ def table_writer(path):
         .csv or .tsv, also compressed, or .parquet.
     """
     import pyarrow as pa
-    import pyarrow.csv
-    import pyarrow.parquet
 
     form, compression = format_of(path)
     if form not in ("csv", "tsv", "parquet"):
         raise InputError(f"{path}: predictions are written as .csv, .tsv or .parquet")
-    with atomic_file(path, compression) as file, ExitStack() as stack:
-        writer = None
-
-        def write(values):
-            nonlocal writer
-            table = pa.table({"prediction": pa.array(values.tolist())})
-            if writer is None:
-                # The type of the predictions is known from the first ones.
-                if form == "parquet":
-                    writer = pyarrow.parquet.ParquetWriter(
-                        file, table.schema, write_page_checksum=True
-                    )
-                else:
-                    writer = pyarrow.csv.CSVWriter(file, table.schema)
-                stack.enter_context(writer)
-            writer.write_table(table)
-
-        yield write
+    with atomic_file(path, compression) as file, open_table(file, form) as write:
+        yield lambda values: write(pa.table({"prediction": pa.array(values.tolist())}))

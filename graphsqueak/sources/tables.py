@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from graphsqueak.errors import InputError
 
-__all__ = ["RepeatedStreamCheck", "TablePart", "is_table", "table_columns"]
+__all__ = ["RepeatedStreamCheck", "TablePart", "first_line", "is_table", "table_columns"]
 
 
 def is_table(thing: Any) -> bool:
@@ -45,6 +45,15 @@ def table_columns(table: Any) -> dict[str, list]:
         for name, column in zip(names, batch.columns, strict=True):
             columns[name] += column.to_pylist()
     return columns
+
+
+def first_line(error: BaseException) -> str:
+    """Return the first line of the message of another library.
+
+    >>> first_line(ValueError("bad type\\nTraceback ..."))
+    'bad type'
+    """
+    return str(error).split("\n")[0]
 
 
 class TablePart:
@@ -114,33 +123,33 @@ class TablePart:
                     n_read += batch.num_rows
                     yield batch, n_read / n_total if n_total else float("nan")
         except pa.ArrowException as error:
-            reason = str(error).splitlines()[0]
-            raise InputError(f"{self.name} cannot be read: {reason}; cast its columns") from None
+            raise InputError(
+                f"{self.name} cannot be read: {first_line(error)}; cast its columns"
+            ) from None
 
 
 class RepeatedStreamCheck:
     """Check that every pass over a query has the edges of the first pass, in the same order."""
 
     def __init__(self) -> None:
-        self._first_pass: list[int] = []
-        self._is_complete = False
+        # Checksums of the batches of the first complete pass.
+        self._first_pass: list[int] | None = None
 
     def check(self, batches: Any) -> Iterator[Any]:
         """Yield the batches; raise an InputError at the first that differs."""
-        n_batches = 0
+        known = self._first_pass
+        checksums: list[int] = []
         for batch in batches:
             checksum = 0
             for array in (batch.tail, batch.head, batch.weight):
                 checksum = zlib.crc32(array, checksum)
-            if not self._is_complete:
-                self._first_pass.append(checksum)
-            elif self._first_pass[n_batches : n_batches + 1] != [checksum]:
+            if known is not None and known[len(checksums) : len(checksums) + 1] != [checksum]:
                 raise _changed()
-            n_batches += 1
+            checksums.append(checksum)
             yield batch
-        if n_batches < len(self._first_pass):
+        if known not in (None, checksums):
             raise _changed()
-        self._is_complete = True
+        self._first_pass = checksums
 
 
 def _changed():
@@ -184,8 +193,7 @@ def _open_arrow(table, name):
     try:
         reader = pa.RecordBatchReader.from_stream(table)
     except (pa.ArrowException, TypeError, ValueError) as error:
-        reason = str(error).splitlines()[0]
-        raise InputError(f"{name} is not a table of edges: {reason}") from None
+        raise InputError(f"{name} is not a table of edges: {first_line(error)}") from None
     if not hasattr(table, "__len__") and not hasattr(table, "num_rows"):
         return _Opened(reader.schema, None, lambda columns, n_rows: reader, is_rereadable=False)
     # Other libraries convert all their columns.
@@ -243,8 +251,9 @@ def _open_pandas(frame, name):
     try:
         schema = pa.Schema.from_pandas(frame, preserve_index=False)
     except (pa.ArrowException, TypeError) as error:
-        reason = str(error).splitlines()[0]
-        raise InputError(f"{name} has a column that Arrow cannot hold: {reason}") from None
+        raise InputError(
+            f"{name} has a column that Arrow cannot hold: {first_line(error)}"
+        ) from None
 
     def batches(columns, n_rows):
         selected = pa.schema([schema.field(column) for column in columns])

@@ -180,3 +180,10 @@ def test_edges_go_out_as_arrow_and_come_back(ids):
     assert np.array_equal(back.weight, edges.weight)
     pytest.importorskip("pandas")
     assert edges.to_pandas()["weight"].tolist() == [2.0, 0.5]
+
+
+def test_a_pass_that_was_left_early_is_not_compared_with_later_ones():
+    frame = pl.LazyFrame({"source": range(50), "target": range(1, 51)})
+    source = gs.read_edges(frame, batch_size=10)
+    next(iter(source))
+    assert source.to_edge_list().n_edges == source.to_edge_list().n_edges == 50

@@ -20,23 +20,15 @@ _SKETCH = {
     'method : {"exact", "sketch"}': "A sketch has errors of some percent, and is faster.",
     **_TOL,
 }
-# The parameters of each function that networkx does not have.
-FUNCTIONS: dict[str, dict] = {
-    "algebraic_connectivity": {},
+# Parameters that networkx does not have.
+ADDITIONAL_PARAMETERS = {
     "approximate_current_flow_betweenness_centrality": _TOL,
-    "current_flow_betweenness_centrality": {},
     "current_flow_closeness_centrality": _SKETCH,
-    "effective_graph_resistance": {},
-    "fiedler_vector": {},
-    "harmonic_function": {},
-    "kemeny_constant": {},
-    "laplacian_spectrum": {},
-    "local_and_global_consistency": {},
-    "number_of_spanning_trees": {},
     "resistance_distance": _SKETCH,
-    "second_order_centrality": {},
-    "spectral_bisection": {},
-    "spectral_ordering": {},
+}
+# Names of the backend that are not functions of networkx.
+_INTERFACE = {
+    *("BackendGraph", "can_run", "convert_from_nx", "convert_to_nx", "get_info", "should_run"),
 }
 
 
@@ -46,14 +38,16 @@ def get_info() -> dict[str, Any]:
     >>> get_info()["backend_name"]
     'graphsqueak'
     """
+    import graphsqueak.integrations.networkx_backend as backend
+
     return {
         "backend_name": "graphsqueak",
         "project": "graphsqueak",
         "package": "graphsqueak",
         "short_summary": "Resistances, current flow, Fiedler vectors, labels of nodes.",
         "functions": {
-            name: {"additional_parameters": parameters} if parameters else {}
-            for name, parameters in FUNCTIONS.items()
+            name: {"additional_parameters": ADDITIONAL_PARAMETERS.get(name, {})}
+            for name in sorted({*backend.__all__} - _INTERFACE)
         },
     }
 

@@ -135,12 +135,7 @@ def convert_from_nx(
     *,
     edge_attrs: Mapping[str, Any] | None = None,
     node_attrs: Mapping[str, Any] | None = None,
-    preserve_edge_attrs: bool | Mapping = False,
-    preserve_node_attrs: bool | Mapping = False,
-    preserve_graph_attrs: bool = False,
-    preserve_all_attrs: bool = False,
-    name: str | None = None,
-    graph_name: str | None = None,
+    **unused: Any,
 ) -> BackendGraph:
     """Convert a networkx graph. networkx calls this function before it calls another one.
 
@@ -149,10 +144,9 @@ def convert_from_nx(
     graph : networkx.Graph or networkx.MultiGraph
     edge_attrs, node_attrs : mapping of str to default, optional
         Attributes that the function reads. `weight` is always converted.
-    preserve_edge_attrs, preserve_node_attrs, preserve_graph_attrs, preserve_all_attrs
-        Not used: the functions return numbers, not graphs.
-    name, graph_name : str
-        Name of the function, and of its argument. Not used.
+    **unused
+        What networkx passes besides: attributes to preserve, which matter for functions that return
+        graphs, and the names of the function and of its argument.
     """
     if graph.is_directed():
         raise NotImplementedError("the graph is directed")

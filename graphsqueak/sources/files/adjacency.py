@@ -1,4 +1,4 @@
-"""What Matrix Market and METIS files share: nodes 1, ..., n and a symmetric adjacency matrix.
+"""What Matrix Market and METIS files share: a header, nodes 1, ..., n and a symmetric matrix.
 
 The symmetry of a matrix is checked in one pass and constant memory. Let r(i, j) be pseudo-random in
 [-1, 1]. The sum over all entries
@@ -14,9 +14,11 @@ import numpy as np
 
 from graphsqueak.errors import InputError
 from graphsqueak.randomness import mix64
+from graphsqueak.sources.edge_source import Chunk
+from graphsqueak.sources.files.inflating import PIECE_BYTES
 from graphsqueak.system.kernels import inline_njit, njit_cached
 
-__all__ = ["SymmetryCheck", "numbers_from_one"]
+__all__ = ["SymmetryCheck", "announced_nodes", "header_line", "numbers_from_one"]
 
 
 class SymmetryCheck:
@@ -47,6 +49,25 @@ class SymmetryCheck:
         """Whether the entries so far are those of a symmetric matrix."""
         # Rounding errors are about 1e-16 of each term.
         return bool(abs(self._sum) <= 1e-12 * self._scale)
+
+
+def header_line(stream):
+    """Return the first line that is not a comment, its number, and the bytes up to its end.
+
+    The line is empty if there is none.
+    """
+    n_bytes = 0
+    for number, line in enumerate(stream.peek(PIECE_BYTES).split(b"\n"), start=1):
+        n_bytes += len(line) + 1
+        line = line.strip()
+        if line and not line.startswith(b"%"):
+            return line, number, n_bytes
+    return b"", 0, n_bytes
+
+
+def announced_nodes(n_nodes):
+    """Return the first chunk: all nodes, so that isolated ones exist and numbers are in order."""
+    return Chunk(np.zeros((0, 2), np.int64), nodes=np.arange(1, n_nodes + 1))
 
 
 def numbers_from_one(edges):

@@ -1,10 +1,10 @@
 """Rules that refuse a table of edges which can be read in two ways.
 
 A wrong guess would give a graph that looks right. So each rule looks for one ambiguity in the first
-lines of a table, and returns an InputError that quotes the lines and names the argument that
-decides. The error of the first rule that applies is raised (`refuse_ambiguities`).
+lines of a table, and raises an InputError that quotes the lines and names the argument that
+decides.
 
-There are three lists of rules, by what is known when they are applied:
+There are three lists of rules, by what is known when they are applied (`refuse_ambiguities`):
 
 `RULES_FOR_ENDS`
     The names of the columns do not show source and target: there are too many columns, one of the
@@ -22,7 +22,7 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -54,8 +54,8 @@ __all__ = [
     "UnnamedColumns",
     "columns_error",
     "refuse_ambiguities",
-    "times_error",
-    "two_entities_error",
+    "refuse_times",
+    "refuse_two_entities",
 ]
 
 # Lines from which a pattern in all of them is evidence: two short lines may agree by chance.
@@ -69,16 +69,13 @@ MIN_LINES_FOR_LIKELY_PATTERN = 8
 _MAX_FRACTION_OF_SINGLE_EDGES = 0.01
 
 _DECIMAL_COMMA = re.compile(rb"[+-]?\d+,\d+")
-_DIGITS = re.compile(rb"\d+")
 _WHOLE_FLOAT = re.compile(rb"(-?[0-9]+)\.0*")
 
 
-def refuse_ambiguities(rules: Iterable[Callable[[Any], InputError | None]], evidence: Any) -> None:
-    """Raise the error of the first rule that applies to the evidence."""
+def refuse_ambiguities(rules: Iterable[Callable[[Any], None]], evidence: Any) -> None:
+    """Apply rules to the evidence: the first one that finds an ambiguity raises an InputError."""
     for rule in rules:
-        error = rule(evidence)
-        if error is not None:
-            raise error
+        rule(evidence)
 
 
 # Rules for ends
@@ -108,8 +105,7 @@ def columns_error(problem, columns):
 
 def _too_many_columns(columns):
     if len(columns.candidates) > 3:
-        return columns_error("no header says which are source, target and weight", columns)
-    return None
+        raise columns_error("no header says which are source, target and weight", columns)
 
 
 def _end_holds_times(columns):
@@ -121,20 +117,18 @@ def _end_holds_times(columns):
             continue
         shown = names[column] if names else column
         if len(columns.candidates) == 2:
-            return InputError(
+            raise InputError(
                 f"column {shown} of two seems to hold dates or times; give ",
                 columns_parameter(ends, names),
                 " if they are nodes",
             )
-        return columns_error(f"column {shown} seems to hold dates or times, not nodes", columns)
-    return None
+        raise columns_error(f"column {shown} seems to hold dates or times, not nodes", columns)
 
 
 def _others_look_like_ends(columns):
     suggested = columns.suggestion.ends
     if len(columns.candidates) == 3 and suggested not in (None, tuple(columns.candidates[:2])):
-        return columns_error("the first two do not seem to be source and target", columns)
-    return None
+        raise columns_error("the first two do not seem to be source and target", columns)
 
 
 RULES_FOR_ENDS = [_too_many_columns, _end_holds_times, _others_look_like_ends]
@@ -143,34 +137,27 @@ RULES_FOR_ENDS = [_too_many_columns, _end_holds_times, _others_look_like_ends]
 # Rules for three columns without names
 
 
-@dataclass(frozen=True)
-class UnnamedColumns:
+class UnnamedColumns(NamedTuple):
     """Fields of sampled lines of three columns without names, and what `weighted` is set to."""
 
-    rows: list[list[bytes]]
+    firsts: list[bytes]
+    seconds: list[bytes]
+    thirds: list[bytes]
     weighted: bool | str
-
-    @cached_property
-    def firsts(self) -> list[bytes]:
-        return [row[0] for row in self.rows]
-
-    @cached_property
-    def thirds(self) -> list[bytes]:
-        return [row[2] for row in self.rows]
 
 
 def _third_column_holds_dates(columns):
     thirds = columns.thirds
     if columns.weighted != "auto" or not thirds or is_number(thirds[0]):
-        return None
+        return
     content = content_of(thirds)
     if content not in (Content.TIMES, Content.DATES):
-        return None
+        return
     remedy = Message(Parameter("weighted", False), " to ignore them")
     if content is Content.TIMES:
         remedy = Message(time_parameter(2, None), " to read them, ", remedy)
     shown = thirds[0].decode("utf-8", "replace")
-    return InputError(
+    raise InputError(
         f"the third column holds dates or times, such as {shown}, not weights; give ", remedy
     )
 
@@ -182,15 +169,15 @@ def _first_column_counts_lines(columns):
     # not weights, so then the second and third are the ends.
     fewest = MIN_LINES_FOR_LIKELY_PATTERN if has_numbers else MIN_LINES_FOR_PATTERN
     if columns.weighted is True or len(thirds) < fewest or len(set(thirds)) == 1:
-        return None
-    may_be_ids = not has_numbers or all(map(_DIGITS.fullmatch, thirds))
+        return
+    may_be_ids = not has_numbers or all(map(bytes.isdigit, thirds))
     if not may_be_ids or content_of(thirds) in (Content.TIMES, Content.DATES):
-        return None
+        return
     counts = ([b"%d" % (start + k) for k in range(len(thirds))] for start in (0, 1))
     if columns.firsts not in counts:
-        return None
+        return
     edge = (0, 1, 2) if all(map(is_number, thirds)) else (0, 1)
-    return InputError(
+    raise InputError(
         "the first column counts the lines; give ",
         columns_parameter((1, 2), None),
         " if it is an index, ",
@@ -201,20 +188,19 @@ def _first_column_counts_lines(columns):
 
 def _first_column_holds_times(columns):
     """Unix times, or days such as 20040417, in the first of three columns of ids."""
-    rows = columns.rows
-    are_digits = all(map(_DIGITS.fullmatch, columns.firsts))
-    if columns.weighted is True or len(rows) < MIN_LINES_FOR_PATTERN or not are_digits:
-        return None
-    contents = {content_of([row[column] for row in rows]) for column in (1, 2)}
+    are_digits = all(map(bytes.isdigit, columns.firsts))
+    if columns.weighted is True or len(columns.firsts) < MIN_LINES_FOR_PATTERN or not are_digits:
+        return
+    contents = {content_of(columns.seconds), content_of(columns.thirds)}
     if contents not in ({Content.INTEGERS}, {Content.TEXTS}):
-        return None
+        return
     firsts = np.array(columns.firsts, dtype=float)
     unit = time_unit(firsts)
     # Sources that are numbered like times have targets that are numbered like times.
-    targets = [float(row[1]) for row in rows if is_number(row[1])]
+    targets = [float(field) for field in columns.seconds if is_number(field)]
     if unit is None or max(targets, default=0.0) >= firsts.min() / 10:
-        return None
-    return InputError(
+        return
+    raise InputError(
         f"the first column looks like times ({unit}, such as {firsts[0]:.0f}), not nodes; give ",
         columns_parameter((1, 2), None),
         " if these are source and target, with ",
@@ -231,9 +217,9 @@ def _third_column_holds_texts(columns):
     texts = [field for field in texts if not _DECIMAL_COMMA.fullmatch(field)]
     texts = [field for field in texts if field.lstrip(b"+-").lower() not in (b"nan", b"inf")]
     if columns.weighted != "auto" or len(texts) <= len(columns.thirds) / 2:
-        return None
+        return
     shown = texts[0].decode("utf-8", "replace")
-    return InputError(
+    raise InputError(
         f"the third column holds texts such as {shown!r}, not weights; give ",
         Parameter("header", True),
         " if the first line names the columns, or choose source and target, ",
@@ -272,12 +258,12 @@ class SampledLines:
         return self.schema.kind == "text"
 
 
-def times_error(values):
-    """Return the error about weights that look like times; None if they do not."""
+def refuse_times(values):
+    """Raise an InputError about weights that look like times."""
     unit = time_unit(values) if len(values) else None
     if unit is None:
-        return None
-    return InputError(
+        return
+    raise InputError(
         f"the third column looks like times ({unit}, such as {values[0]:.0f}), not weights; give ",
         Parameter("time", 2),
         " to read it as times, ",
@@ -291,25 +277,25 @@ def times_error(values):
 def _weights_look_like_times(lines):
     options = lines.options
     is_chosen = options.columns is not None or options.weights_are is not None
-    if is_chosen or options.weighted != "auto" or lines.schema.is_named:
-        return None
-    return None if lines.scan.weight is None else times_error(lines.scan.weight)
+    is_asked = not is_chosen and options.weighted == "auto" and not lines.schema.is_named
+    if is_asked and lines.scan.weight is not None:
+        refuse_times(lines.scan.weight)
 
 
 def _first_line_is_unlike_others(lines):
     """Both names in the first line do not occur below, as in a header of unknown words."""
     is_asked = lines.options.header == "auto" and not lines.schema.is_named
     if not is_asked or not lines.has_text_ids:
-        return None
+        return
     spans = lines.scan.ends
     if len(spans) < MIN_LINES_FOR_LIKELY_PATTERN:
-        return None
+        return
     nodes = TextIds().number(lines.text, spans)
     is_single = np.bincount(nodes.ravel())[nodes].max(axis=1) == 1
     if not is_single[0] or np.mean(is_single[1:]) > _MAX_FRACTION_OF_SINGLE_EDGES:
-        return None
+        return
     shown = lines.first_line.decode("utf-8", "replace")
-    return InputError(
+    raise InputError(
         f"the names in the first line, {shown!r}, occur nowhere below: give ",
         Parameter("header", True),
         " if they name the columns, ",
@@ -321,13 +307,13 @@ def _first_line_is_unlike_others(lines):
 def _one_number_has_two_spellings(lines):
     """1 and 1.0 are one node in a column of integers, and two texts next to ids such as ann."""
     if not lines.has_text_ids or lines.options.ids != "auto":
-        return None
+        return
     start, stop = lines.scan.ends.reshape(-1, 2).T
     ids = set(tokens_at(lines.text, start, stop).cast("large_binary").unique().to_pylist())
     for field in sorted(ids):
         whole = _WHOLE_FLOAT.fullmatch(field)
         if whole and whole[1] in ids:
-            return InputError(
+            raise InputError(
                 f"ids {whole[1].decode()} and {field.decode()} may be one node, but other "
                 "ids are not integers; give ",
                 Parameter("ids", "text"),
@@ -335,15 +321,16 @@ def _one_number_has_two_spellings(lines):
             )
     # Numbers became text ids because of one that may be rounded.
     rounded = sorted(filter(may_be_rounded, ids)) if all(map(is_number, ids)) else []
-    return InputError(rounded_id_fault(repr(rounded[0].decode()))) if rounded else None
+    if rounded:
+        raise InputError(rounded_id_fault(repr(rounded[0].decode())))
 
 
 def _comment_declares_two_kinds(lines):
     """KONECT begins a file whose columns are numbered apart with `% bip unweighted` or the like."""
     is_asked = lines.options.bipartite == "auto" and not lines.has_text_ids
     if not is_asked or lines.first_comment.split()[:1] != [b"bip"]:
-        return None
-    return InputError(
+        return
+    raise InputError(
         f"the comment {lines.first_comment.decode('utf-8', 'replace')!r} declares two kinds of "
         "nodes, each numbered from 1; give ",
         Parameter("bipartite", True),
@@ -353,11 +340,11 @@ def _comment_declares_two_kinds(lines):
     )
 
 
-def two_entities_error(names):
-    """Return the error about numbered columns named after two kinds of entities, or None."""
+def refuse_two_entities(names):
+    """Raise an InputError about numbered columns that are named after two kinds of entities."""
     if not name_two_entities(names):
-        return None
-    return InputError(
+        return
+    raise InputError(
         f"columns {names[0]} and {names[1]} name two kinds of things by number: "
         f"is {names[0]} 1 another node than {names[1]} 1? give ",
         Parameter("bipartite", True),
@@ -369,9 +356,8 @@ def two_entities_error(names):
 
 def _columns_name_two_kinds(lines):
     is_asked = lines.options.bipartite == "auto" and not lines.has_text_ids
-    if not is_asked or not lines.schema.names:
-        return None
-    return two_entities_error(lines.schema.columns[:2])
+    if is_asked and lines.schema.names:
+        refuse_two_entities(lines.schema.columns[:2])
 
 
 RULES_FOR_LINES = [

@@ -10,7 +10,7 @@ from enum import Enum
 
 import numpy as np
 
-from graphsqueak.sources.files.fields import is_number
+from graphsqueak.sources.files.fields import is_integer, is_number
 from graphsqueak.sources.times import UNIX_TIMES, parse_time
 
 __all__ = ["Content", "content_of", "contents_of", "time_unit"]
@@ -36,7 +36,6 @@ _DATE = re.compile(
     % (b"|".join(_DAYS), _MONTH),
     re.IGNORECASE,
 )
-_INTEGER = re.compile(rb"[+-]?\d+(\.0*)?")
 _CLOCK = re.compile(rb"\d\d?:\d\d(:\d\d([.,]\d+)?)?")
 
 
@@ -92,7 +91,7 @@ def content_of(fields, *, may_be_unix_times=False):
         numbers = [field for field in fields if is_number(field)]
         if may_be_unix_times and time_unit(np.array(numbers, dtype=float)) is not None:
             return Content.TIMES
-        are_integers = all(_INTEGER.fullmatch(field) for field in numbers)
+        are_integers = all(map(is_integer, numbers))
         return Content.INTEGERS if are_integers else Content.FRACTIONS
     return Content.TEXTS
 

@@ -30,6 +30,7 @@ __all__ = [
     "find_fault",
     "find_separator",
     "fits_integer",
+    "is_integer",
     "is_number",
     "is_utf8",
     "may_be_rounded",
@@ -158,6 +159,11 @@ def may_be_rounded(field):
 def is_number(field):
     """Whether `field` is a decimal number: no nan, no inf, no 1_000."""
     return _NUMBER.fullmatch(field) is not None
+
+
+def is_integer(field):
+    """Whether `field` is an integer, perhaps written as a float such as 7.0."""
+    return _INTEGER.fullmatch(field) is not None
 
 
 def is_utf8(field):

@@ -7,6 +7,7 @@ that the table no longer has.
 
 import glob
 import os
+from functools import partial
 from typing import NamedTuple
 
 from graphsqueak.errors import InputError
@@ -61,8 +62,7 @@ def refuse_lakehouse(path: str | os.PathLike) -> None:
         # Web servers do not list folders.
         return
     for table_format in _FORMATS:
-        find_log = _find_remote_log if is_address else _find_log
-        log = find_log(str(path), table_format)
+        log = _find_log(str(path), table_format, is_address=is_address)
         if log is not None:
             table = log.partition(f"/{table_format.log_folder}")[0]
             export = table_format.export.format(table=table, log=log)
@@ -74,28 +74,21 @@ def refuse_lakehouse(path: str | os.PathLike) -> None:
             )
 
 
-def _find_log(path, table_format):
-    """Return the log of a table at, below or above a path on disk; None if there is none."""
-    expanded = local_path(path)
-    if expanded.exists():
+def _find_log(path, table_format, *, is_address):
+    """Return the log of a table at, below or above a path; None if there is none."""
+    log_files = table_format.log_files
+    find = matching_files
+    if not is_address:
+        find = partial(glob.iglob, recursive=True)
+        expanded = local_path(path)
         # The target of a link can be in a table.
-        pattern = glob.escape(os.path.realpath(expanded))
-    else:
-        pattern = os.path.abspath(expanded)
-    # A log folder without files marks a table as well.
-    log_files = "" if table_format.log_files == "*" else table_format.log_files
-    for wanted in _places(pattern, f"{table_format.log_folder}/{log_files}"):
-        for found in glob.iglob(wanted, recursive=True):
+        is_pattern = not expanded.exists()
+        path = os.path.abspath(expanded) if is_pattern else glob.escape(os.path.realpath(expanded))
+        # A log folder without files marks a table as well; at an address there are only files.
+        log_files = "" if log_files == "*" else log_files
+    for wanted in _places(path, f"{table_format.log_folder}/{log_files}"):
+        for found in find(wanted):
             return found.rstrip("/")
-    return None
-
-
-def _find_remote_log(address, table_format):
-    """Return the log at an address, where folders are only parts of the names of files."""
-    for wanted in _places(address, f"{table_format.log_folder}/{table_format.log_files}"):
-        found = matching_files(wanted)
-        if found:
-            return found[0]
     return None
 
 

@@ -12,8 +12,12 @@ import numpy as np
 
 from graphsqueak.errors import InputError, Parameter
 from graphsqueak.sources.edge_source import BYTES_PER_NODE, Chunk, Opened
-from graphsqueak.sources.files.adjacency import SymmetryCheck, numbers_from_one
-from graphsqueak.sources.files.inflating import PIECE_BYTES
+from graphsqueak.sources.files.adjacency import (
+    SymmetryCheck,
+    announced_nodes,
+    header_line,
+    numbers_from_one,
+)
 from graphsqueak.sources.files.schema import TextSchema
 from graphsqueak.sources.files.text import scan_lines
 from graphsqueak.system.expansion import check_announced
@@ -96,9 +100,7 @@ def _chunks(stream, header, schema, options):
     n_nodes = header.n_nodes
     check = SymmetryCheck()
     n_read = 0
-    # Isolated nodes are numbered as well.
-    nodes = np.arange(1, n_nodes + 1)
-    yield Chunk(np.zeros((0, 2), np.int64), _weight(None, 0, header.is_general), nodes=nodes)
+    yield announced_nodes(n_nodes)
     for block in scan_lines(stream, schema, options):
         ends = block.scan.ends
         weight = block.scan.weight
@@ -106,17 +108,20 @@ def _chunks(stream, header, schema, options):
         if is_outside.any():
             row = int(np.argmax(is_outside))
             raise InputError(
-                f"{stream.name}, line {block.line_of(row)}: entry ({ends[row, 0]}, {ends[row, 1]}) "
+                f"{block.place(row)}: entry ({ends[row, 0]}, {ends[row, 1]}) "
                 f"lies outside the {n_nodes} x {n_nodes} matrix of the size line; correct one of "
                 "them"
             )
         # Skipped lines are entries as well.
         n_read += len(ends) + block.scan.n_bad
         if header.is_general:
-            check.add(ends, np.ones(len(ends)) if weight is None else weight)
+            weight = np.ones(len(ends)) if weight is None else weight
+            check.add(ends, weight)
+            # Each entry is half an edge.
+            weight = weight / 2
         yield Chunk(
             ends,
-            _weight(weight, len(ends), header.is_general),
+            weight,
             n_bad_lines=block.scan.n_bad,
             fraction_read=block.fraction_read,
         )
@@ -138,30 +143,16 @@ def _chunks(stream, header, schema, options):
         )
 
 
-def _weight(weight, size, is_general):
-    """Return the weights of edges; in a general matrix, each entry is half an edge."""
-    if not is_general:
-        return weight
-    return np.full(size, 0.5) if weight is None else weight / 2
-
-
 def _read_header(stream):
     """Read the banner, and the size line below its comments."""
-    sample = stream.peek(PIECE_BYTES)
-    offset = 0
-    # The first line. Its words are checked once the size line is found, so that a file without one
-    # is reported as truncated.
-    banner = None
-    for number, line in enumerate(sample.split(b"\n"), start=1):
-        offset += len(line) + 1
-        text = line.strip()
-        if banner is None:
-            banner = text
-        elif text and not text.startswith(b"%"):
-            has_values, is_general = _parse_banner(banner, stream.name)
-            n_nodes, n_entries = _parse_size(text, stream.name, number)
-            return _Header(has_values, is_general, n_nodes, n_entries, number, offset)
-    raise InputError(f"{stream.name} has no size line after its banner; it is truncated")
+    line, number, n_bytes = header_line(stream)
+    if not line:
+        raise InputError(f"{stream.name} has no size line after its banner; it is truncated")
+    # The banner is a comment itself.
+    banner = stream.peek(0).partition(b"\n")[0].strip()
+    has_values, is_general = _parse_banner(banner, stream.name)
+    n_nodes, n_entries = _parse_size(line, stream.name, number)
+    return _Header(has_values, is_general, n_nodes, n_entries, number, n_bytes)
 
 
 def _parse_banner(banner, name):

@@ -13,17 +13,20 @@ import numpy as np
 
 from graphsqueak.errors import InputError, Parameter
 from graphsqueak.sources.edge_source import BYTES_PER_NODE, Chunk, Opened
-from graphsqueak.sources.files.adjacency import SymmetryCheck, numbers_from_one
+from graphsqueak.sources.files.adjacency import (
+    SymmetryCheck,
+    announced_nodes,
+    header_line,
+    numbers_from_one,
+)
 from graphsqueak.sources.files.fields import SMALLEST_DISTANCE, shorten
-from graphsqueak.sources.files.inflating import PIECE_BYTES
-from graphsqueak.sources.files.numerals import at, read_decimal, read_integer
+from graphsqueak.sources.files.numerals import NEWLINE, at, next_line, read_decimal, read_integer
 from graphsqueak.sources.files.text import line_blocks
 from graphsqueak.system.kernels import njit_cached
 from graphsqueak.system.memory import check_fits
 
 __all__ = ["read_metis", "write_metis"]
 
-_NEWLINE = ord("\n")
 _PERCENT = ord("%")
 _BLANKS = (ord(" "), ord("\t"), ord("\r"))
 
@@ -110,21 +113,13 @@ class _Header(NamedTuple):
 
 
 def _read_header(stream):
-    sample = stream.peek(PIECE_BYTES)
-    offset = 0
-    for number, line in enumerate(sample.split(b"\n"), start=1):
-        offset += len(line) + 1
-        if line.strip() and not line.lstrip().startswith(b"%"):
-            fields = _parse_header(line, f"{stream.name}, line {number}")
-            return _Header(*fields, line_number=number, n_bytes=min(offset, len(sample)))
-    raise InputError(f"{stream.name} has no header line 'n m [fmt [ncon]]'; it is empty")
-
-
-def _parse_header(line, origin):
-    """Return the first four fields of `_Header`."""
+    line, number, n_bytes = header_line(stream)
+    if not line:
+        raise InputError(f"{stream.name} has no header line 'n m [fmt [ncon]]'; it is empty")
+    origin = f"{stream.name}, line {number}"
     fields = line.split()
-    words = line.decode("latin-1").strip()
     if not 2 <= len(fields) <= 4 or not all(field.isdigit() for field in fields):
+        words = line.decode("latin-1")
         raise InputError(f"{origin}: {words!r} is not a METIS header, 'n m [fmt [ncon]]'")
     # Leading zeros of fmt may be omitted.
     form = fields[2].zfill(3) if len(fields) > 2 else b"000"
@@ -137,18 +132,14 @@ def _parse_header(line, origin):
     check_fits(BYTES_PER_NODE * n_nodes, f"{origin}: a graph of {n_nodes} nodes")
     # A line is read as a whole. Each weight has a digit and a blank.
     check_fits(2 * n_constraints, f"{origin}: a line of {n_constraints} node weights")
-    return n_nodes, int(fields[1]), has_size + n_constraints * has_node_weights, is_weighted
+    n_skipped = has_size + n_constraints * has_node_weights
+    return _Header(n_nodes, int(fields[1]), n_skipped, is_weighted, number, n_bytes)
 
 
 def _chunks(stream, header, *, are_distances):
     n_nodes = header.n_nodes
     is_weighted = header.is_weighted
-    # All nodes are numbered first, so that isolated ones exist and the numbers are in order.
-    yield Chunk(
-        np.zeros((0, 2), np.int64),
-        np.zeros(0) if is_weighted else None,
-        nodes=np.arange(1, n_nodes + 1),
-    )
+    yield announced_nodes(n_nodes)
     check = SymmetryCheck()
     node = n_listed = 0
     line_number = header.line_number
@@ -229,16 +220,14 @@ def _scan(block, node, n_nodes, n_skipped, is_weighted, ends, weight):
         n_lines += 1
         i = _skip_blanks(block, i)
         # Empty lines after that of the last node do not count.
-        if at(block, i) == _PERCENT or (at(block, i) == _NEWLINE and node == n_nodes):
-            while at(block, i) != _NEWLINE:
-                i += 1
-            i += 1
+        if at(block, i) == _PERCENT or (at(block, i) == NEWLINE and node == n_nodes):
+            i = next_line(block, i)
             continue
         if node == n_nodes:
             return n, node, line_start, n_lines
         node += 1
         n_fields = 0
-        while at(block, i) != _NEWLINE:
+        while at(block, i) != NEWLINE:
             number, i, good = read_integer(block, i, False, False)
             n_fields += 1
             if n_fields > n_skipped:
@@ -253,7 +242,7 @@ def _scan(block, node, n_nodes, n_skipped, is_weighted, ends, weight):
                 n += 1
             field_stop = i
             i = _skip_blanks(block, i)
-            if not good or (i == field_stop and at(block, i) != _NEWLINE):
+            if not good or (i == field_stop and at(block, i) != NEWLINE):
                 return n, node, line_start, n_lines
         # An isolated node may have an empty line, but not half of its weights.
         if 0 < n_fields < n_skipped:

@@ -1,4 +1,4 @@
-"""Compiled functions that read numbers from their digits.
+"""Compiled functions that read numbers from their digits, and find line ends.
 
 A weight of up to 19 digits is converted at once, if it can be done with a single rounding: for an
 integer m <= 2^53 and |k| <= 22, the floats m and 10^k are exact, and the rounded m * 10^k or
@@ -16,13 +16,16 @@ from graphsqueak.system.kernels import inline_njit
 __all__ = [
     "LARGEST_EXACT_INTEGER",
     "MINUS",
+    "NEWLINE",
     "ZERO",
     "at",
     "digit_at",
+    "next_line",
     "read_decimal",
     "read_integer",
 ]
 
+NEWLINE = ord("\n")
 ZERO = ord("0")
 MINUS = ord("-")
 _PLUS = ord("+")
@@ -45,6 +48,14 @@ def at(block, i):
 def digit_at(block, i):
     """Return the digit at i; a number above 9 for every other byte."""
     return np.uint8(at(block, i) - np.uint8(ZERO))
+
+
+@inline_njit
+def next_line(block, i):
+    """Return the start of the line after the one of byte i."""
+    while at(block, i) != NEWLINE:
+        i += 1
+    return i + 1
 
 
 @inline_njit

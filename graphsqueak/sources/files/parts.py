@@ -234,19 +234,14 @@ class Part:
             return
         with self.open_raw() as file:
             if self.text_schema is None:
-                yield ByteStream(file, name=self.name, n_bytes=self._size_of(file))
+                # A service may report no size, and a pipe has none.
+                n_bytes = self.n_bytes() or None if self.is_rereadable else None
+                yield ByteStream(file, name=self.name, n_bytes=n_bytes)
                 return
             start, stop = self.span
             file.seek(start)
             window = _Window(file, stop - start)
             yield ByteStream(window, name=self.name, n_bytes=stop - start)
-
-    def _size_of(self, file):
-        """Return the size of the opened file; None if it is a pipe or the service reports none."""
-        if self.remote is not None:
-            return self.remote.n_bytes() or None
-        status = os.fstat(file.fileno())
-        return status.st_size if stat.S_ISREG(status.st_mode) else None
 
 
 class ByteStream:
@@ -263,6 +258,11 @@ class ByteStream:
     min_limit : int
         Bytes to which any compressed file may expand; see `graphsqueak.system.expansion`.
 
+    Attributes
+    ----------
+    n_stored : int or float
+        Size of the file as stored; infinite if unknown.
+
     Examples
     --------
     >>> import gzip, io
@@ -274,7 +274,7 @@ class ByteStream:
     def __init__(self, file, *, name, n_bytes=None, min_limit=MIN_LIMIT_BYTES):
         self.name = name
         self._file = file
-        self._n_bytes = n_bytes
+        self.n_stored = math.inf if n_bytes is None else n_bytes
         self._n_read = 0
         self._min_limit = min_limit
         # Bytes that were decompressed by `peek` and not yet given out.
@@ -290,20 +290,14 @@ class ByteStream:
         self._pieces = self._inflate(first, kind) if kind else self._read_plain(first)
 
     @property
-    def n_stored(self):
-        """Size of the file as stored; infinite if unknown."""
-        return math.inf if self._n_bytes is None else self._n_bytes
-
-    @property
     def max_bytes(self):
         """Upper bound of the number of decompressed bytes; infinite if unknown."""
-        is_expanded = self.is_compressed and self._n_bytes is not None
-        return allowed_bytes(self._n_bytes) if is_expanded else self.n_stored
+        return allowed_bytes(self.n_stored) if self.is_compressed else self.n_stored
 
     @property
     def fraction_read(self):
         """Fraction of the stored bytes that has been read; NaN if the size is unknown."""
-        return math.nan if self._n_bytes is None else self._n_read / max(1, self._n_bytes)
+        return math.nan if self.n_stored == math.inf else self._n_read / max(1, self.n_stored)
 
     def peek(self, size):
         """Return the first bytes, at least `size` unless there are fewer, without removing them."""
@@ -341,9 +335,9 @@ class ByteStream:
         while piece:
             yield piece
             piece = self._read()
-        if self._n_bytes is not None and self._n_read < self._n_bytes:
+        if self._n_read < self.n_stored < math.inf:
             raise InputError(
-                f"{self.name} ended after {self._n_read:,} of {self._n_bytes:,} bytes: it was cut "
+                f"{self.name} ended after {self._n_read:,} of {self.n_stored:,} bytes: it was cut "
                 "while it was read; run again when it is whole"
             )
 

@@ -43,17 +43,10 @@ from graphsqueak.sources.files.text import ReadOptions, read_text
 from graphsqueak.sources.tables import RepeatedStreamCheck, TablePart
 from graphsqueak.sources.times import Duration, TimeOrder, as_time_span, refuse_other_units
 from graphsqueak.system.kernels import prefetch_map
-from graphsqueak.validation import (
-    check_choice,
-    check_comments,
-    check_count,
-    check_delimiter,
-    check_real,
-)
+from graphsqueak.validation import check_comments, check_count, check_delimiter, check_real
 
-__all__ = ["BatchBuilder", "FileSource", "detect_format", "open_part", "read_edges"]
+__all__ = ["FileSource", "detect_format", "make_ids", "open_part", "read_edges"]
 
-_FORMATS = ("auto", "text", "parquet", "arrow", "mtx", "metis")
 _COMPRESSED_SUFFIXES = (".gz", ".zst", ".bz2")
 
 
@@ -147,19 +140,17 @@ def read_edges(
     ['ann', 'bob', 'cy']
     """
     allowed_lateness = as_time_span("allowed_lateness", allowed_lateness)
-    if weights_are is not None:
-        check_choice("weights_are", weights_are, ("similarity", "distance"))
     options = ReadOptions(
         delimiter=check_delimiter(delimiter),
-        header=check_choice("header", header, (True, False, "auto")),
-        weighted=check_choice("weighted", weighted, (True, False, "auto")),
+        header=header,
+        weighted=weighted,
         columns=columns,
-        ids=check_choice("ids", ids, ("auto", "integer", "text")),
+        ids=ids,
         comments=check_comments(comments),
-        on_bad_line=check_choice("on_bad_line", on_bad_line, ("error", "skip")),
-        format=check_choice("format", format, _FORMATS),
-        bipartite=check_choice("bipartite", bipartite, (True, False, "auto")),
-        duplicates=check_choice("duplicates", duplicates, ("sum", "first", "error")),
+        on_bad_line=on_bad_line,
+        format=format,
+        bipartite=bipartite,
+        duplicates=duplicates,
         time=time,
         allowed_lateness=allowed_lateness
         if allowed_lateness == float("inf")
@@ -211,8 +202,11 @@ class FileSource(EdgeSource):
         self._order_check = RepeatedStreamCheck() if is_query else None
 
     def __repr__(self):
-        more = f" and {len(self.parts) - 1} more" if len(self.parts) > 1 else ""
-        return f"<edges of {self.parts[0].name}{more}>"
+        return f"<edges of {self._name()}>"
+
+    def _name(self):
+        more = f" and {len(self.parts) - 1:,} more" if len(self.parts) > 1 else ""
+        return self.parts[0].name + more
 
     @property
     def inferred_schema(self) -> dict[str, Any]:
@@ -226,13 +220,12 @@ class FileSource(EdgeSource):
         # Under "error", a repeated edge would have ended the pass.
         is_checked = self.options.duplicates == "error"
         is_bipartite = self.options.bipartite is True
-        more = f" and {len(self.parts) - 1:,} more" if len(self.parts) > 1 else ""
         remarks = list(schema.remarks)
         if self._skipped:
             remarks.append(f"passed over {', '.join(self._skipped)}")
         weights = schema.columns[2] if len(schema.columns) > 2 else None
         return {
-            "name": self.parts[0].name + more,
+            "name": self._name(),
             "columns": list(schema.columns[:2]),
             "ids": "text" if is_bipartite or schema.kind == "text" else "integer",
             "weights": _name_or_position(weights),
@@ -361,26 +354,25 @@ class FileSource(EdgeSource):
     def _listed_batches(self):
         """Yield the edges as they are listed in the files: all five stages."""
         # The kind of the ids is known with the first chunk.
-        builder = None
+        batcher = None
         for chunk in self._chunks():
-            if builder is None:
-                builder = self._make_builder()
-            for batch in builder.add(chunk):
-                self._set_counts(builder.batcher)
+            batcher = batcher or self._make_batcher()
+            for batch in batcher.add_chunk(chunk):
+                self._set_counts(batcher)
                 yield batch
-        if builder is None and self._is_piece:
-            builder = self._make_builder()
-        self._refuse_empty(0 if builder is None else builder.batcher.n_nodes)
-        self._set_counts(builder.batcher)
-        yield builder.batcher.rest()
+        if not self._is_piece:
+            self._refuse_empty(batcher and batcher.n_nodes)
+        batcher = batcher or self._make_batcher()
+        self._set_counts(batcher)
+        yield batcher.rest()
 
-    def _make_builder(self):
+    def _make_batcher(self):
         """Return the last two stages, with an empty numbering."""
         is_bipartite = self.options.bipartite is True
-        builder = BatchBuilder("text" if is_bipartite else self._input_schema.kind, self.batch_size)
-        self._ids = builder.ids
-        self.id_kind = builder.ids.kind
-        return builder
+        ids = make_ids("text" if is_bipartite else self._input_schema.kind)
+        self._ids = ids
+        self.id_kind = ids.kind
+        return Batcher(self.batch_size, ids)
 
     def _set_counts(self, batcher):
         self.n_self_loops = batcher.n_self_loops
@@ -451,57 +443,17 @@ class FileSource(EdgeSource):
         self._signatures = signatures
 
     def _refuse_empty(self, n_nodes):
-        """Raise an InputError about an input without nodes; a piece may have none."""
-        if n_nodes > 0 or self._is_piece:
+        """Raise an InputError about an input without nodes."""
+        if n_nodes:
             return
         name = self.parts[0].name if len(self.parts) == 1 else f"{len(self.parts)} files"
         skipped = f" ({self.n_bad_lines} bad lines skipped)" if self.n_bad_lines else ""
         raise InputError(f"no edges in {name}{skipped}; check that this is the right file")
 
 
-class BatchBuilder:
-    """The last two stages of reading: number the nodes of chunks, and collect edges to batches.
-
-    Parameters
-    ----------
-    kind : {"int64", "uint64", "text"}
-        Kind of the ids.
-    batch_size : int
-        Edges per batch.
-
-    Attributes
-    ----------
-    ids : IntegerIds or TextIds
-        The numbering so far.
-    batcher : Batcher
-        It counts nodes and dropped edges.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from graphsqueak.sources.edge_source import Chunk
-    >>> builder = BatchBuilder("int64", batch_size=2)
-    >>> [batch.n_edges for batch in builder.add(Chunk(np.array([[7, 8], [8, 9], [9, 7]])))]
-    [2]
-    >>> builder.batcher.rest().n_edges, builder.ids[:].tolist()
-    (1, [7, 8, 9])
-    """
-
-    def __init__(self, kind, batch_size):
-        self.ids = TextIds() if kind == "text" else IntegerIds(kind)
-        self.batcher = Batcher(batch_size, self.ids)
-
-    def add(self, chunk):
-        """Number the nodes of a chunk, and yield every batch that is full."""
-        # Matrix Market and METIS announce all nodes, isolated ones included.
-        if chunk.nodes is not None:
-            self.ids.number(chunk.nodes)
-            self.batcher.include_nodes(self.ids.n_nodes)
-        if chunk.text is None:
-            nodes = self.ids.number(chunk.ends)
-        else:
-            nodes = self.ids.number(chunk.text, chunk.ends)
-        yield from self.batcher.add(nodes, chunk.weight, chunk.time)
+def make_ids(kind):
+    """Return an empty numbering of ids of a kind: "int64", "uint64" or "text"."""
+    return TextIds() if kind == "text" else IntegerIds(kind)
 
 
 def open_part(stream, part, options, *, schema=None):

@@ -8,12 +8,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from graphsqueak.sources.files.numerals import MINUS, ZERO, at, digit_at, read_decimal, read_integer
+from graphsqueak.sources.files.numerals import (
+    MINUS,
+    NEWLINE,
+    ZERO,
+    at,
+    digit_at,
+    next_line,
+    read_decimal,
+    read_integer,
+)
 from graphsqueak.system.kernels import inline_njit, njit_cached
 
 __all__ = ["Scan", "scan_block", "tokens_at"]
 
-_NEWLINE = ord("\n")
 _RETURN = ord("\r")
 _SPACE = ord(" ")
 _TAB = ord("\t")
@@ -45,9 +53,9 @@ class Scan(NamedTuple):
     ends: np.ndarray
     weight: np.ndarray | None
     n_lines: int
-    n_bad: int
-    bad_line: int
-    bad_start: int
+    n_bad: int = 0
+    bad_line: int = -1
+    bad_start: int = -1
     time: np.ndarray | None = None
 
     def select(self, good):
@@ -125,7 +133,17 @@ def scan_block(block, schema, *, skip_bad):
         long_weights=np.empty((max_weights, 3), dtype=np.int64),
         time=np.empty((max_times, 2), dtype=np.int64),
     )
-    n, n_lines, n_bad, bad_line, bad_start, n_long = _scan(block, schema, rules, columns)
+    are_pairs = schema.kind == "int64" and schema.roles == ("source", "target")
+    i = n = 0
+    if are_pairs:
+        separator = int(rules.separator) or _SPACE
+        i, n = _scan_plain_pairs(block, 0, separator, columns.ends, 0)
+        # Most files are plain pairs of integers. Code for others is compiled when there is one.
+        if i == block.size:
+            return Scan(columns.ends[:n], None, n_lines=n)
+    n, n_lines, n_bad, bad_line, bad_start, n_long = _scan_lines(
+        block, i, n, are_pairs, rules, columns
+    )
     # Weights that need more than one rounding are converted by Arrow, correctly rounded.
     if n_long:
         edge, start, stop = columns.long_weights[:n_long].T
@@ -151,19 +169,6 @@ def tokens_at(block, start, stop):
     text = np.empty(offsets[-1], dtype=np.uint8)
     _gather_tokens(block, start, stop, text)
     return pa.LargeStringArray.from_buffers(start.size, pa.py_buffer(offsets), pa.py_buffer(text))
-
-
-def _scan(block, schema, rules, columns):
-    """Fill the columns; return the numbers of `_scan_lines`."""
-    are_pairs = schema.kind == "int64" and schema.roles == ("source", "target")
-    i = n = 0
-    if are_pairs:
-        # Most files are plain pairs of integers. Code for others is compiled when there is one.
-        separator = int(rules.separator) or _SPACE
-        i, n = _scan_plain_pairs(block, 0, separator, columns.ends, 0)
-        if i == block.size:
-            return n, n, 0, -1, -1, 0
-    return _scan_lines(block, i, n, are_pairs, rules, columns)
 
 
 @njit_cached
@@ -204,9 +209,9 @@ def _scan_lines(block, i, n, are_pairs, rules, columns):
         line_start = i
         n_lines += 1
         i = _skip_blanks(block, i, separator)
-        is_empty = at(block, i) == _NEWLINE or _is_return_newline(block, i)
+        is_empty = at(block, i) == NEWLINE or _is_return_newline(block, i)
         if is_empty or rules.is_comment[at(block, i)]:
-            i = _next_line(block, i)
+            i = next_line(block, i)
             continue
         good = True
         has_doubled_quotes = False
@@ -250,7 +255,7 @@ def _scan_lines(block, i, n, are_pairs, rules, columns):
             # After the field: the line end, blanks, or the separator.
             if column == last:
                 i += _is_return_newline(block, i)
-                good = good and at(block, i) == _NEWLINE
+                good = good and at(block, i) == NEWLINE
             elif separator == 0:
                 good = good and i > field_stop
             else:
@@ -266,7 +271,7 @@ def _scan_lines(block, i, n, are_pairs, rules, columns):
                 bad_start = line_start
             if not rules.skip_bad:
                 break
-            i = _next_line(block, line_start)
+            i = next_line(block, line_start)
             continue
         if has_doubled_quotes:
             columns.ends[n, 1] = _undouble(block, columns.ends[n, 0], columns.ends[n, 1])
@@ -301,7 +306,7 @@ def _scan_plain_pairs(block, i, separator, ends, n):
                 or number >= np.uint64(1 << 63)
                 # 007 and -0 are not canonical.
                 or (at(block, first) == ZERO and n_digits + is_negative > 1)
-                or at(block, i) != (separator if column == 0 else _NEWLINE)
+                or at(block, i) != (separator if column == 0 else NEWLINE)
             ):
                 return line_start, n
             ends[n, column] = -np.int64(number) if is_negative else np.int64(number)
@@ -312,7 +317,7 @@ def _scan_plain_pairs(block, i, separator, ends, n):
 
 @inline_njit
 def _is_return_newline(block, i):
-    return at(block, i) == _RETURN and at(block, i + 1) == _NEWLINE
+    return at(block, i) == _RETURN and at(block, i + 1) == NEWLINE
 
 
 @inline_njit
@@ -320,13 +325,6 @@ def _skip_blanks(block, i, separator):
     while at(block, i) == _SPACE or (at(block, i) == _TAB and separator != _TAB):
         i += 1
     return i
-
-
-@inline_njit
-def _next_line(block, i):
-    while at(block, i) != _NEWLINE:
-        i += 1
-    return i + 1
 
 
 @inline_njit
@@ -348,7 +346,7 @@ def _token(block, i, separator):
         i += 1
         start = i
         is_doubled = False
-        while at(block, i) != _NEWLINE:
+        while at(block, i) != NEWLINE:
             if at(block, i) == _QUOTE:
                 if at(block, i + 1) != _QUOTE:
                     return start, i, i + 1, True, is_doubled
@@ -358,13 +356,13 @@ def _token(block, i, separator):
         return start, i, i, False, is_doubled
     start = i
     if separator == 0:
-        while at(block, i) != _SPACE and at(block, i) != _TAB and at(block, i) != _NEWLINE:
+        while at(block, i) != _SPACE and at(block, i) != _TAB and at(block, i) != NEWLINE:
             i += 1
     else:
-        while at(block, i) != separator and at(block, i) != _NEWLINE:
+        while at(block, i) != separator and at(block, i) != NEWLINE:
             i += 1
     stop = i
-    if at(block, i) == _NEWLINE and stop > start and at(block, stop - 1) == _RETURN:
+    if at(block, i) == NEWLINE and stop > start and at(block, stop - 1) == _RETURN:
         stop -= 1
     i = stop
     while stop > start and (at(block, stop - 1) == _SPACE or at(block, stop - 1) == _TAB):

@@ -276,7 +276,8 @@ def _detect_roles(fields, header, options, *, is_first_file):
     if is_first_file and is_inferred and header.names is None and len(roles) == 3:
         rows = [row for row in fields if len(row) == len(roles)]
         weighted = options.weighted if options.weights_are is None else True
-        refuse_ambiguities(RULES_FOR_UNNAMED_COLUMNS, UnnamedColumns(rows, weighted))
+        columns = ([row[k] for row in rows] for k in range(3))
+        refuse_ambiguities(RULES_FOR_UNNAMED_COLUMNS, UnnamedColumns(*columns, weighted))
     return roles
 
 

@@ -24,6 +24,7 @@ from graphsqueak.sources.files.scan import Scan, scan_block, tokens_at
 from graphsqueak.sources.files.schema import TextSchema, detect_schema
 from graphsqueak.sources.times import are_dates, parse_times
 from graphsqueak.system.kernels import prefetch_map
+from graphsqueak.validation import check_choice
 
 __all__ = [
     "ReadOptions",
@@ -38,14 +39,23 @@ __all__ = [
 # Bytes of the longest line, and of the comments before the first line of data, that are kept in
 # memory. Binary files without zero bytes are refused here. Halved or doubled, so is that memory.
 _MAX_LINE_BYTES = 1 << 26
+_AUTO = (True, False, "auto")
+_CHOICES = {
+    "header": _AUTO,
+    "weighted": _AUTO,
+    "bipartite": _AUTO,
+    "ids": ("auto", "integer", "text"),
+    "on_bad_line": ("error", "skip"),
+    "format": ("auto", "text", "parquet", "arrow", "mtx", "metis"),
+    "duplicates": ("sum", "first", "error"),
+}
 
 
 @dataclass(frozen=True)
 class ReadOptions:
     """Options of the user about a file; "auto" is detected.
 
-    `block_bytes` of a text file, or `block_rows` of a Parquet or Arrow file, are decoded at a time;
-    fewer rows if their texts have more than `block_text_bytes` together.
+    `block_bytes` of a text file, or `block_rows` of a Parquet or Arrow file, are decoded at a time.
     """
 
     delimiter: str
@@ -64,9 +74,12 @@ class ReadOptions:
     times_in_seconds: bool = False
     block_bytes: int = 1 << 21
     block_rows: int = 1 << 17
-    # A few blocks are in memory at a time. Halved or doubled, a Parquet file with ids of 2 kB takes
-    # 27 % less or 17 % more memory, and the same time.
-    block_text_bytes: int = 1 << 26
+
+    def __post_init__(self):
+        for name, choices in _CHOICES.items():
+            check_choice(name, getattr(self, name), choices)
+        if self.weights_are is not None:
+            check_choice("weights_are", self.weights_are, ("similarity", "distance"))
 
 
 class ScannedBlock(NamedTuple):
@@ -83,6 +96,8 @@ class ScannedBlock(NamedTuple):
     time : ndarray of float or None
     has_dates : bool
         Whether times were written as dates.
+    name : str
+        Name of the file.
     line_number : int
         Number of the first line in the file, from 1.
     """
@@ -93,11 +108,13 @@ class ScannedBlock(NamedTuple):
     fraction_read: float
     time: np.ndarray | None = None
     has_dates: bool = False
+    name: str = ""
     line_number: int = 1
 
-    def line_of(self, row):
-        """Return the number, in the file, of the line of an edge."""
-        return self.line_number + _line_index(self.text, self.schema, self.scan, row)
+    def place(self, row):
+        """Return the file and the number of the line of an edge."""
+        index = _line_index(self.text, self.schema, self.scan, row)
+        return f"{self.name}, line {self.line_number + index}"
 
 
 def read_text(stream, options, *, kind=None, schema=None, names_before=()):
@@ -210,7 +227,7 @@ def scan_lines(stream, schema, options):
             line = block.text.tobytes().split(b"\n")[scan.bad_line].removesuffix(b"\r")
             _, fault = find_fault(line, schema)
             raise InputError(f"{stream.name}, line {line_number + scan.bad_line}: ", fault)
-        yield block._replace(line_number=line_number)
+        yield block._replace(name=stream.name, line_number=line_number)
         line_number += scan.n_lines
 
 
@@ -260,10 +277,17 @@ def _line_index(text, schema, scan, row):
 
 
 def _chunks(stream, schema, options, *, may_begin_with_count):
-    count = _FirstLineCount() if may_begin_with_count else None
+    # The first line is "n m" if m lines follow, and no id in them exceeds n.
+    first = None
+    n_following = 0
     for block in scan_lines(stream, schema, options):
-        if count and not count.is_possible_after(block.scan.ends):
-            count = None
+        ends = block.scan.ends
+        if may_begin_with_count and len(ends):
+            if first is None:
+                first = ends[0].tolist()
+                ends = ends[1:]
+            n_following += len(ends)
+            may_begin_with_count = n_following <= first[1] and ends.max(initial=0) <= first[0]
         yield Chunk(
             block.scan.ends,
             block.scan.weight,
@@ -272,14 +296,10 @@ def _chunks(stream, schema, options, *, may_begin_with_count):
             fraction_read=block.fraction_read,
             time=block.time,
             has_dates=block.has_dates,
-            where=partial(_place, stream.name, block),
+            where=block.place,
         )
-    if count and count.is_exact:
-        raise ambiguous_count_error(stream.name, count.n_nodes, count.n_lines)
-
-
-def _place(name, block, row):
-    return f"{name}, line {block.line_of(row)}"
+    if may_begin_with_count and first and n_following == first[1] > 0:
+        raise ambiguous_count_error(stream.name, *first)
 
 
 def ambiguous_count_error(name, n_nodes, n_lines):
@@ -292,25 +312,3 @@ def ambiguous_count_error(name, n_nodes, n_lines):
         Parameter("header", False),
         " to keep it",
     )
-
-
-class _FirstLineCount:
-    """Whether the first line can be "n m": m lines follow, and no id in them exceeds n."""
-
-    def __init__(self):
-        self.n_nodes = None
-        self.n_lines = 0
-        self._n_seen = 0
-
-    def is_possible_after(self, ends):
-        """Take the next lines; return whether the first line can still be a count."""
-        if self.n_nodes is None and len(ends):
-            self.n_nodes, self.n_lines = ends[0].tolist()
-            ends = ends[1:]
-        self._n_seen += len(ends)
-        return self._n_seen <= self.n_lines and ends.max(initial=0) <= (self.n_nodes or 0)
-
-    @property
-    def is_exact(self):
-        """Whether as many lines followed as the first line counts."""
-        return self._n_seen == self.n_lines > 0

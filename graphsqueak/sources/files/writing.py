@@ -15,7 +15,7 @@ Matrix Market and METIS are written by `matrix_market.py` and `metis.py`, which 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike
 
 from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.sources.edge_source import EdgeSource
+from graphsqueak.nodes.numbering import ids_between
 from graphsqueak.sources.files.matrix_market import write_matrix_market
 from graphsqueak.sources.files.metis import write_metis
 from graphsqueak.sources.files.reading import FileSource
@@ -32,7 +32,7 @@ from graphsqueak.system.atomic import STANDARD_OUTPUT, atomic_file
 from graphsqueak.system.paths import is_remote, local_path, same_file
 from graphsqueak.validation import check_choice
 
-__all__ = ["format_of", "write_columns", "write_edges"]
+__all__ = ["format_of", "open_table", "write_columns", "write_edges"]
 
 _FORMATS = {
     **dict.fromkeys((".tsv", ".txt", ".edges", ".el"), "tsv"),
@@ -133,10 +133,10 @@ def write_columns(
     if form not in ("tsv", "csv", "parquet", "arrow"):
         raise InputError(f"{path}: a table cannot be written as {form}; use .tsv, .csv or .parquet")
     parts = [columns] if isinstance(columns, Mapping) else columns
-    with atomic_file(path, compression) as file, _open_table(file, form) as table:
+    with atomic_file(path, compression) as file, open_table(file, form) as write:
         for part in parts:
             frame = pl.DataFrame({name: _plain_values(column) for name, column in part.items()})
-            table.write(frame.to_arrow())
+            write(frame.to_arrow())
 
 
 def format_of(path):
@@ -211,7 +211,7 @@ def _write_batches(edges, path, form, compression, *, weights, header):
     names = _NodeNames(edges)
     with (
         atomic_file(path, compression) as file,
-        _open_table(file, form, header=header, of_edges=True) as table,
+        open_table(file, form, header=header, of_edges=True) as write,
     ):
         batches = edges.batches()
         batch = next(batches, EdgeList.from_validated([], [], [], n_nodes=0))
@@ -219,64 +219,71 @@ def _write_batches(edges, path, form, compression, *, weights, header):
         while batch is not None:
             if not with_weights and weights == "auto" and _has_weights(batch):
                 raise _FirstWeightError
-            table.write(names.table(batch, with_weights=with_weights))
+            write(names.table(batch, with_weights=with_weights))
             batch = next(batches, None)
 
 
 @contextmanager
-def _open_table(file, form, *, header=True, of_edges=False):
-    """Yield a table writer, which has a method `write(table)` for Arrow tables.
-
-    Ids of edges are written such that `read_edges` reads the same ids.
-    """
-    if form in _SEPARATORS:
-        yield _TextTable(file, _SEPARATORS[form], header=header, of_edges=of_edges)
-        return
-    writer = _ArrowTable(file, form)
-    try:
-        yield writer
-    finally:
-        writer.close()
-
-
-class _TextTable:
-    """A table in a text file, to which rows are appended.
+def open_table(file, form, *, header=True, of_edges=False):
+    """Yield a function that appends the rows of an Arrow table to a file.
 
     Parameters
     ----------
     file : binary file object
-    separator : str
+    form : {"tsv", "csv", "parquet", "arrow"}
     header : bool
-        Whether the first line names the columns.
+        Whether the first line of a text names the columns.
     of_edges : bool
         Whether the columns source and target are ids, which `read_edges` must read unchanged.
-    block_rows : int
-        Rows that are converted to text at a time, to bound the memory. Halved or doubled, 1 M edges
-        are written in the same time; with 10,000 rows it takes 10 % longer.
     """
+    append = None
+    with ExitStack() as stack:
 
-    def __init__(self, file, separator, *, header, of_edges, block_rows=100_000):
-        self._file = file
-        self._separator = separator
-        self._needs_header = header
-        self._of_edges = of_edges
-        self._block_rows = block_rows
+        def write(table):
+            nonlocal append
+            # The first table has the schema.
+            if append is None and form in _SEPARATORS:
+                append = _text_writer(file, table.schema, form, header=header, of_edges=of_edges)
+            elif append is None:
+                append = stack.enter_context(_arrow_writer(file, table.schema, form)).write_table
+            append(table)
 
-    def write(self, table):
-        """Append the rows of an Arrow table, after the names of the columns."""
-        import polars as pl
+        yield write
 
+
+def _arrow_writer(file, schema, form):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    if form == "parquet":
+        return pq.ParquetWriter(file, schema, compression="zstd", write_page_checksum=True)
+    options = pa.ipc.IpcWriteOptions(compression="zstd")
+    return pa.ipc.new_file(file, schema, options=options)
+
+
+def _text_writer(file, schema, form, *, header, of_edges, block_rows=100_000):
+    """Return a function that writes rows as text, after the names of the columns.
+
+    At most `block_rows` rows are converted at a time, to bound the memory. Halved or doubled, 1 M
+    edges are written in the same time; with 10,000 rows it takes 10 % longer.
+    """
+    import polars as pl
+
+    separator = _SEPARATORS[form]
+    if header:
+        file.write(pl.from_arrow(schema.empty_table()).write_csv(separator=separator).encode())
+
+    def append(table):
         frame = pl.from_arrow(table)
-        if self._needs_header:
-            self._file.write(frame.clear().write_csv(separator=self._separator).encode())
-            self._needs_header = False
-        quote_style = _quote_style(frame) if self._of_edges else "necessary"
+        quote_style = _quote_style(frame) if of_edges else "necessary"
         # polars could write to the file, but its errors would not name the reason.
-        for rows in frame.iter_slices(self._block_rows):
+        for rows in frame.iter_slices(block_rows):
             text = rows.write_csv(
-                include_header=False, separator=self._separator, quote_style=quote_style
+                include_header=False, separator=separator, quote_style=quote_style
             )
-            self._file.write(text.encode())
+            file.write(text.encode())
+
+    return append
 
 
 def _quote_style(frame):
@@ -296,61 +303,29 @@ def _quote_style(frame):
     return "non_numeric" if ends.str.contains(_NEEDS_QUOTES).any() else "necessary"
 
 
-class _ArrowTable:
-    """A table in a Parquet or Arrow file, to which rows are appended."""
-
-    def __init__(self, file, form):
-        self._file = file
-        self._form = form
-        self._writer = None
-
-    def write(self, table):
-        """Append the rows of an Arrow table."""
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
-        # The first table has the schema.
-        if self._writer is None and self._form == "parquet":
-            self._writer = pq.ParquetWriter(
-                self._file, table.schema, compression="zstd", write_page_checksum=True
-            )
-        elif self._writer is None:
-            options = pa.ipc.IpcWriteOptions(compression="zstd")
-            self._writer = pa.ipc.new_file(self._file, table.schema, options=options)
-        self._writer.write_table(table)
-
-    def close(self):
-        """Write the end of the file."""
-        if self._writer is not None:
-            self._writer.close()
-
-
 class _NodeNames:
     """The ids of the nodes so far, as NumPy integers or Arrow text, each converted once."""
 
     def __init__(self, edges):
         self._edges = edges
         self._ids = None
-        self._n_known = 0
 
     def table(self, batch, *, with_weights):
         """Return source, target and, if wanted, weight of every edge of a batch."""
         import pyarrow as pa
 
         # Only the ids of nodes that are new in this batch are converted.
-        if self._ids is None or batch.n_nodes > self._n_known:
-            new = _writable_ids(self._new_ids(batch.n_nodes))
-            self._ids = new if self._ids is None else _concatenate(self._ids, new)
-            self._n_known = batch.n_nodes
+        n_known = 0 if self._ids is None else len(self._ids)
+        new = _writable_ids(ids_between(self._edges.node_ids, n_known, batch.n_nodes))
+        if self._ids is None:
+            self._ids = new
+        elif len(new):
+            join = np.concatenate if isinstance(new, np.ndarray) else pa.concat_arrays
+            self._ids = join([self._ids, new])
         columns = {"source": self._ids.take(batch.tail), "target": self._ids.take(batch.head)}
         if with_weights:
             columns["weight"] = batch.weight
         return pa.table(columns)
-
-    def _new_ids(self, n_nodes):
-        if isinstance(self._edges, EdgeSource):
-            return self._edges.ids_between(self._n_known, n_nodes)
-        return self._edges.ids[self._n_known : n_nodes]
 
 
 def _writable_ids(ids):
@@ -364,13 +339,6 @@ def _writable_ids(ids):
     if len(set(names)) < len(names):
         raise InputError("two node ids are written the same (such as 1 and '1'); rename one")
     return pa.array(names, type=pa.large_string())
-
-
-def _concatenate(known, new):
-    import pyarrow as pa
-
-    join = np.concatenate if isinstance(known, np.ndarray) else pa.concat_arrays
-    return join([known, new])
 
 
 def _plain_values(column):

@@ -126,7 +126,7 @@ def neighbor_edges(
     if weight is None:
         weight = "cosine" if metric == "cosine" and sigma is None else "thesis"
     check_choice("weight", weight, FORMS)
-    sigma = check_sigma(sigma, weight)
+    weigh = partial(weigh_pairs, weight, sigma=check_sigma(sigma, weight))
     prepared = prepare_points(points, metric)
     n_neighbors = check_count("n_neighbors", n_neighbors)
     if n_neighbors >= prepared.n:
@@ -145,8 +145,7 @@ def neighbor_edges(
         prepared,
         find_lists,
         mutual=symmetrize == "mutual",
-        weight=weight,
-        sigma=sigma,
+        weigh=weigh,
         ids=_check_ids(ids, prepared.n),
         batch_size=check_count("batch_size", batch_size),
     )
@@ -161,13 +160,13 @@ class NeighborSource(EdgeSource):
     find_lists : callable
         Returns the lists of neighbors; called when they are first needed.
     mutual : bool
-    weight : str
-    sigma : float or None
+    weigh : callable
+        `weigh_pairs` of a form and sigma.
     ids : ndarray or None
     batch_size : int
     """
 
-    def __init__(self, points, find_lists, *, mutual, weight, sigma, ids, batch_size):
+    def __init__(self, points, find_lists, *, mutual, weigh, ids, batch_size):
         super().__init__()
         self.n_nodes = points.n
         self.batch_size = batch_size
@@ -178,8 +177,7 @@ class NeighborSource(EdgeSource):
         self._find_lists = find_lists
         self._lists = None
         self._mutual = mutual
-        self._form = weight
-        self._sigma = sigma
+        self._weigh = weigh
 
     def __getstate__(self):
         # The lists are in an open file, which cannot be copied: a copy searches again.
@@ -201,12 +199,10 @@ class NeighborSource(EdgeSource):
     def _batches(self):
         lists = self._found_lists()
         weigh = partial(
-            weigh_pairs,
-            self._form,
-            sigma=self._sigma,
+            self._weigh,
             last_distance=lists.last_distance,
             scale=local_scale(lists.local_distance, lists.last_distance),
-            norms=self.points.squared_norms(),
+            norms=self.points.norms,
         )
 
         def weigh_block(block):

@@ -14,6 +14,7 @@ from graphsqueak.errors import InputError, Parameter
 from graphsqueak.sources.files.columnar import parquet_frame
 from graphsqueak.sources.files.lakehouse import refuse_lakehouse
 from graphsqueak.sources.files.plain_text import text_source
+from graphsqueak.sources.tables import first_line
 from graphsqueak.system.expansion import check_announced
 from graphsqueak.system.paths import local_path
 
@@ -67,8 +68,9 @@ def _from_numpy(path):
 
 
 def _unreadable(path, error):
-    reason = str(error).split("\n")[0]
-    return InputError(f"{path} cannot be read as {path.suffix[1:]}: {reason}; it may be damaged")
+    return InputError(
+        f"{path} cannot be read as {path.suffix[1:]}: {first_line(error)}; it may be damaged"
+    )
 
 
 def _load_matrix(loaded, path):

@@ -26,21 +26,18 @@ class DensePoints(NamedTuple):
         The transpose.
     zero_rows : ndarray of int
         Rows of zeros, under the cosine.
+    norms : ndarray of shape (n,)
+        Squared norms; 1 for rows of zeros under the cosine, so that their cosines are 0.
     """
 
     rows: np.ndarray
     columns: np.ndarray
     zero_rows: np.ndarray
+    norms: np.ndarray
 
     @property
     def n(self):
         return self.rows.shape[0]
-
-    def squared_norms(self):
-        norms = np.einsum("ij,ij->i", self.rows, self.rows)
-        # As in SparsePoints: the cosine with a row of zeros is 0.
-        norms[self.zero_rows] = 1.0
-        return norms
 
 
 class SparsePoints(NamedTuple):
@@ -57,9 +54,6 @@ class SparsePoints(NamedTuple):
     @property
     def n(self):
         return self.indptr.size - 1
-
-    def squared_norms(self):
-        return self.norms
 
 
 def prepare_points(points, metric):
@@ -80,7 +74,9 @@ def prepare_points(points, metric):
         zero_rows = np.flatnonzero(length == 0)
         rows = rows / _one_if_zero(length)[:, None]
     rows = np.ascontiguousarray(rows)
-    return DensePoints(rows, np.ascontiguousarray(rows.T), zero_rows)
+    norms = np.einsum("ij,ij->i", rows, rows)
+    norms[zero_rows] = 1.0
+    return DensePoints(rows, np.ascontiguousarray(rows.T), zero_rows, norms)
 
 
 def _dense_rows(points):
@@ -113,7 +109,9 @@ def _prepare_sparse(points, metric):
             scale = _one_if_zero(scipy.sparse.linalg.norm(matrix, norm, axis=1))
             matrix.data /= np.repeat(scale, np.diff(matrix.indptr))
     matrix.eliminate_zeros()
-    norms = _squared_norms(matrix)
+    # Summed in order, so that they have the same bits as the product of two equal rows.
+    norms = np.zeros(matrix.shape[0])
+    np.add.at(norms, np.repeat(np.arange(norms.size), np.diff(matrix.indptr)), matrix.data**2)
     if metric == "cosine":
         # d^2 = 1 + 1 - 2 * 0 for a row of zeros: its cosine with any row is 0.
         norms[norms == 0] = 1.0
@@ -137,13 +135,6 @@ def _drop_empty_columns(matrix):
     used, indices = np.unique(matrix.indices, return_inverse=True)
     shape = (matrix.shape[0], max(used.size, 1))
     return scipy.sparse.csr_array((matrix.data, indices, matrix.indptr), shape=shape)
-
-
-def _squared_norms(matrix):
-    """Return |x_i|^2, with the same bits as the product of two equal rows."""
-    norms = np.zeros(matrix.shape[0])
-    np.add.at(norms, np.repeat(np.arange(norms.size), np.diff(matrix.indptr)), matrix.data**2)
-    return norms
 
 
 def _one_if_zero(scale):

@@ -238,6 +238,15 @@ def _weight_at(weight, k):
     return weight[k] if weight.size else 1.0
 
 
+@inline_njit
+def _append_edge(groups, i, j, c, ends, out, n_filled):
+    """Write the edge of two members of an attribute; return the number of edges."""
+    ends[n_filled, 0] = groups.members[i]
+    ends[n_filled, 1] = groups.members[j]
+    out[n_filled] = c * (_weight_at(groups.weight, i) * _weight_at(groups.weight, j))
+    return n_filled + 1
+
+
 @njit_cached
 def _weight_sums(starts, weight):
     """Return the sum of the weights of every attribute."""
@@ -282,7 +291,7 @@ def _fill_block(groups, attribute, cycle, n_per_piece, seed, ends, out):
 
     Returns the attribute and cycle of the next one, and the number of edges.
     """
-    starts, members, weight, scale, n_cycles = groups
+    starts, _, _, scale, n_cycles = groups
     n_filled = 0
     order = np.empty(0, dtype=np.int32)
     while attribute < n_cycles.size:
@@ -295,10 +304,7 @@ def _fill_block(groups, attribute, cycle, n_per_piece, seed, ends, out):
         if c > 0 and n_cycles[attribute] == 0:
             for i in range(begin, begin + size):
                 for j in range(begin, i):
-                    ends[n_filled, 0] = members[j]
-                    ends[n_filled, 1] = members[i]
-                    out[n_filled] = c * (_weight_at(weight, i) * _weight_at(weight, j))
-                    n_filled += 1
+                    n_filled = _append_edge(groups, j, i, c, ends, out, n_filled)
         elif c > 0:
             # A pair is on a cycle with probability 2 / (d - 1).
             c *= (size - 1) / (2 * n_cycles[attribute])
@@ -318,10 +324,7 @@ def _fill_block(groups, attribute, cycle, n_per_piece, seed, ends, out):
             i = begin + order[size - 1]
             for k in range(size):
                 j = begin + order[k]
-                ends[n_filled, 0] = members[i]
-                ends[n_filled, 1] = members[j]
-                out[n_filled] = c * (_weight_at(weight, i) * _weight_at(weight, j))
-                n_filled += 1
+                n_filled = _append_edge(groups, i, j, c, ends, out, n_filled)
                 i = j
         cycle += 1
         if cycle >= n_cycles[attribute]:

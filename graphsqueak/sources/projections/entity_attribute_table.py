@@ -40,20 +40,18 @@ class EntityAttributeTable:
     """
 
     def __init__(self, max_rows_in_memory=2**25):
-        self._max_rows_in_memory = max_rows_in_memory
         self.n_rows = 0
-        self._entity = _Column(np.int32)
-        self._attribute = _Column(np.int32)
-        self._weight = _Column(np.float64)
+        self._entity = _Column(np.int32, max_rows_in_memory)
+        self._attribute = _Column(np.int32, max_rows_in_memory)
+        self._weight = _Column(np.float64, max_rows_in_memory)
 
     def append(self, entity, attribute, weight=None):
         """Store rows; `weight` is given for all rows of the table or for none."""
         self.n_rows += entity.size
-        in_file = self.n_rows > self._max_rows_in_memory
-        self._entity.append(entity, in_file=in_file)
-        self._attribute.append(attribute, in_file=in_file)
+        self._entity.append(entity)
+        self._attribute.append(attribute)
         if weight is not None:
-            self._weight.append(weight, in_file=in_file)
+            self._weight.append(weight)
 
     def group_by_attribute(self, n_entities, n_attributes):
         """Return the `Cliques`; repeated rows count once, or with the sum of their weights."""
@@ -79,39 +77,27 @@ class EntityAttributeTable:
 class _Column:
     """An array that is written block by block and read in the same blocks."""
 
-    def __init__(self, dtype):
-        self._dtype = dtype
-        self._blocks = []
-        self._file = None
+    def __init__(self, dtype, max_values_in_memory):
+        self._dtype = np.dtype(dtype)
+        self._max_bytes_in_memory = max_values_in_memory * self._dtype.itemsize
+        self._file = tempfile.SpooledTemporaryFile(self._max_bytes_in_memory)  # noqa: SIM115
+        weakref.finalize(self, self._file.close)
+        # Bytes of every block.
         self._sizes = []
 
-    def append(self, values, *, in_file):
-        values = values.astype(self._dtype)
-        self._sizes.append(values.size)
-        if not in_file:
-            self._blocks.append(values)
-            return
-        if self._file is None:
-            self._file = tempfile.TemporaryFile()  # noqa: SIM115 - closed with this object
-            weakref.finalize(self, self._file.close)
-            # The table has become too large for memory: its first blocks go to the file as well.
-            for block in self._blocks:
-                block.tofile(self._file)
-            self._blocks = []
-        values.tofile(self._file)
+    def append(self, values):
+        self._sizes.append(self._file.write(values.astype(self._dtype).tobytes()))
 
     def blocks(self):
-        if self._file is None:
-            yield from self._blocks
-            return
         self._file.seek(0)
         for size in self._sizes:
-            yield np.fromfile(self._file, dtype=self._dtype, count=size)
+            yield np.frombuffer(self._file.read(size), dtype=self._dtype)
 
     def allocate_all(self):
         """Return an uninitialized array for all blocks, in a file if the blocks are in one."""
-        n_values = sum(self._sizes)
-        if self._file is None:
+        n_bytes = sum(self._sizes)
+        n_values = n_bytes // self._dtype.itemsize
+        if n_bytes <= self._max_bytes_in_memory:
             return np.empty(n_values, dtype=self._dtype)
         # The mapping keeps the deleted file alive.
         with tempfile.TemporaryFile() as file:

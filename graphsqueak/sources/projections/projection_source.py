@@ -21,12 +21,10 @@ from typing import Any
 
 import numpy as np
 
-from graphsqueak.nodes.integer_ids import IntegerIds
-from graphsqueak.nodes.text_ids import TextIds
 from graphsqueak.randomness import RandomState
 from graphsqueak.sources.edge_source import Batcher
 from graphsqueak.sources.files.parts import Part, PathsLike, find_parts
-from graphsqueak.sources.files.reading import FileSource
+from graphsqueak.sources.files.reading import FileSource, make_ids
 from graphsqueak.sources.files.text import ReadOptions
 from graphsqueak.sources.projections.entity_attribute_table import EntityAttributeTable
 from graphsqueak.validation import check_choice, check_comments, check_count, check_delimiter
@@ -108,12 +106,12 @@ def read_projection(
     """
     options = ReadOptions(
         delimiter=check_delimiter(delimiter),
-        header=check_choice("header", header, (True, False, "auto")),
+        header=header,
         weighted=weight is not None,
         columns=(entity, attribute) if weight is None else (entity, attribute, weight),
-        ids=check_choice("ids", ids, ("auto", "integer", "text")),
+        ids=ids,
         comments=check_comments(comments),
-        on_bad_line=check_choice("on_bad_line", on_bad_line, ("error", "skip")),
+        on_bad_line=on_bad_line,
         format=check_choice("format", format, ("auto", "text", "parquet", "arrow")),
         bipartite=False,
     )
@@ -180,8 +178,8 @@ class ProjectionSource(FileSource):
         # Even a pipe, since the table is stored.
         self.is_rereadable = True
         self._projection = projection
-        self._table = EntityAttributeTable()
-        # The numbering of the attributes, while the table is read.
+        # The table and the numbering of its attributes, while it is read.
+        self._table: Any = None
         self._attribute_ids: Any = None
         self._cliques: Any = None
         self._n_rows = 0
@@ -319,7 +317,7 @@ class ProjectionSource(FileSource):
             return self._cliques
         for chunk in self._chunks():
             self._store(chunk)
-        self._refuse_empty(0 if self._ids is None else len(self._ids))
+        self._refuse_empty(self._ids is not None and len(self._ids))
         self.n_nodes = len(self._ids)
         self._n_rows = self._table.n_rows
         self._n_dropped = (self.n_zero_weights, self.n_bad_lines)
@@ -339,10 +337,11 @@ class ProjectionSource(FileSource):
     def _store(self, chunk):
         """Store the rows of a chunk in the table."""
         # Entities and attributes are numbered apart: entity 51 is not attribute 51.
-        if self._attribute_ids is None:
+        if self._table is None:
+            self._table = EntityAttributeTable()
             kind = self._input_schema.kind
-            self._ids = TextIds() if kind == "text" else IntegerIds(kind)
-            self._attribute_ids = TextIds() if kind == "text" else IntegerIds(kind)
+            self._ids = make_ids(kind)
+            self._attribute_ids = make_ids(kind)
         ends = chunk.ends
         weight = chunk.weight
         if weight is not None:

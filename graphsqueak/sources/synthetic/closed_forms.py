@@ -94,7 +94,7 @@ def path(n_nodes: int, *, batch_size: int = 1_000_000) -> SyntheticSource:
     array([1, 2], dtype=int32)
     """
     check_count("n_nodes", n_nodes)
-    return SyntheticSource(n_nodes, n_nodes - 1, _path_ends, batch_size=batch_size)
+    return grid(1, n_nodes, batch_size=batch_size)
 
 
 def cycle(n_nodes: int, *, batch_size: int = 1_000_000) -> SyntheticSource:
@@ -122,7 +122,8 @@ def star(n_nodes: int, *, batch_size: int = 1_000_000) -> SyntheticSource:
         Edges per batch; only the last one may be smaller.
     """
     check_count("n_nodes", n_nodes)
-    return SyntheticSource(n_nodes, n_nodes - 1, _star_ends, batch_size=batch_size)
+    ends = partial(_bipartite_ends, 1, n_nodes - 1)
+    return SyntheticSource(n_nodes, n_nodes - 1, ends, batch_size=batch_size)
 
 
 def complete(n_nodes: int, *, batch_size: int = 1_000_000) -> SyntheticSource:
@@ -204,12 +205,36 @@ def barbell(
     """
     check_count("clique_size", clique_size, least=2)
     check_count("bridge_length", bridge_length)
-    # First the edges of both cliques, then those of the path between their last and first nodes.
-    clique = clique_size * (clique_size - 1) // 2
-    ends = partial(_barbell_ends, clique_size, bridge_length)
-    return SyntheticSource(
-        2 * clique_size + bridge_length - 1, 2 * clique + bridge_length, ends, batch_size=batch_size
-    )
+    first_of_second = clique_size + bridge_length - 1
+    clique = complete(clique_size)
+    bridge = path(bridge_length + 1)
+    # Each source with the number of its first node: the path joins the last node of the first
+    # clique to the first node of the second one.
+    parts = [(clique, 0), (clique, first_of_second), (bridge, clique_size - 1)]
+    n_nodes = first_of_second + clique_size
+    return joined(n_nodes, parts, batch_size=batch_size)
+
+
+def joined(
+    n_nodes: int, parts: list[tuple[SyntheticSource, int]], *, batch_size: int
+) -> SyntheticSource:
+    """Return a graph with the edges of all parts, one part after the other.
+
+    Parameters
+    ----------
+    n_nodes : int
+    parts : list of (SyntheticSource, int)
+        Sources, each with the number that its first node has in the graph.
+    batch_size : int
+        Edges per batch; only the last one may be smaller.
+
+    Examples
+    --------
+    >>> joined(4, [(path(2), 0), (path(2), 2)], batch_size=10).to_edge_list().tail
+    array([0, 2], dtype=int32)
+    """
+    n_edges = sum(source.n_edges for source, _ in parts)
+    return SyntheticSource(n_nodes, n_edges, partial(_joined_ends, parts), batch_size=batch_size)
 
 
 def hypercube(dimension: int, *, batch_size: int = 1_000_000) -> SyntheticSource:
@@ -228,18 +253,9 @@ def hypercube(dimension: int, *, batch_size: int = 1_000_000) -> SyntheticSource
     return SyntheticSource(2**dimension, dimension * half, ends, batch_size=batch_size)
 
 
-def _path_ends(start, stop):
-    tail = np.arange(start, stop)
-    return tail, tail + 1
-
-
 def _cycle_ends(n_nodes, start, stop):
     tail = np.arange(start, stop)
     return tail, (tail + 1) % n_nodes
-
-
-def _star_ends(start, stop):
-    return np.zeros(stop - start, dtype=np.int64), np.arange(start + 1, stop + 1)
 
 
 def _bipartite_ends(n_left, n_right, start, stop):
@@ -255,19 +271,15 @@ def _grid_ends(n_across, n_columns, start, stop):
     return tail, tail + np.where(is_across, 1, n_columns)
 
 
-def _barbell_ends(clique_size, bridge_length, start, stop):
-    clique = clique_size * (clique_size - 1) // 2
-    first_of_second = clique_size + bridge_length - 1
-    edge = np.arange(start, stop)
-    is_second = edge >= clique
-    tail, head = _pair_at(np.where(is_second, edge - clique, edge) % max(clique, 1))
-    shift = first_of_second * is_second
-    # The edges of the path come after both cliques.
-    bridge = edge - 2 * clique
-    is_bridge = bridge >= 0
-    tail = np.where(is_bridge, clique_size - 1 + bridge, tail + shift)
-    head = np.where(is_bridge, clique_size + bridge, head + shift)
-    return tail, head
+def _joined_ends(parts, start, stop):
+    ends = []
+    for source, first_node in parts:
+        # An empty range if this part has none of the edges.
+        within = np.clip((start, stop), 0, source.n_edges)
+        ends.append(np.add(source.ends(*within), first_node))
+        start -= source.n_edges
+        stop -= source.n_edges
+    return np.concatenate(ends, axis=1)
 
 
 def _hypercube_ends(half, start, stop):
@@ -279,11 +291,8 @@ def _hypercube_ends(half, start, stop):
 
 
 def _complete_ends(start, stop):
-    return _pair_at(np.arange(start, stop))
-
-
-def _pair_at(edge):
     """Return pair number e of (1, 0), (2, 0), (2, 1), ...: tail (tail - 1) / 2 + head = e."""
+    edge = np.arange(start, stop)
     tail = ((1 + np.sqrt(8.0 * edge + 1)) / 2).astype(np.int64)
     # The square root is rounded: the tail may be off by one.
     tail -= tail * (tail - 1) // 2 > edge

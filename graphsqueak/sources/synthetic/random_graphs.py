@@ -20,7 +20,7 @@ from graphsqueak.errors import InputError
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.randomness import RandomState
 from graphsqueak.sources.edge_source import EdgeSource
-from graphsqueak.sources.synthetic.closed_forms import SyntheticSource, grid
+from graphsqueak.sources.synthetic.closed_forms import SyntheticSource, grid, joined
 from graphsqueak.validation import check_count, check_real
 
 __all__ = ["block_model", "chung_lu", "erdos_renyi", "gaussian_neighbors", "small_world"]
@@ -141,8 +141,7 @@ def small_world(
     """
     lattice = grid(n_rows, n_columns)
     long_range = erdos_renyi(lattice.n_nodes, n_long, random_state=random_state)
-    ends = partial(_concatenated_ends, lattice, long_range)
-    return SyntheticSource(lattice.n_nodes, lattice.n_edges + n_long, ends, batch_size=batch_size)
+    return joined(lattice.n_nodes, [(lattice, 0), (long_range, 0)], batch_size=batch_size)
 
 
 def gaussian_neighbors(
@@ -240,20 +239,15 @@ def _draw_within_blocks(n_nodes, n_blocks, within, rng, size):
 
 
 def _draw_heavy_tailed(cumulative, rng, size):
-    tail = np.searchsorted(cumulative, rng.random(size), side="right")
-    head = np.searchsorted(cumulative, rng.random(size), side="right")
+    def draw(size):
+        return np.searchsorted(cumulative, rng.random(size), side="right")
+
+    tail = draw(size)
+    head = draw(size)
     # Self-loops get another head.
     while (loops := np.flatnonzero(tail == head)).size:
-        head[loops] = np.searchsorted(cumulative, rng.random(loops.size), side="right")
+        head[loops] = draw(loops.size)
     return tail, head
-
-
-def _concatenated_ends(first, second, start, stop):
-    """Return ends of the edges of two sources, those of the first before those of the second."""
-    n_first = first.n_edges
-    first_tail, first_head = first.ends(min(start, n_first), min(stop, n_first))
-    second_tail, second_head = second.ends(max(start - n_first, 0), max(stop - n_first, 0))
-    return np.concatenate([first_tail, second_tail]), np.concatenate([first_head, second_head])
 
 
 def _random_source(n_nodes, n_edges, draw, random_state, batch_size):
@@ -266,14 +260,11 @@ def _random_source(n_nodes, n_edges, draw, random_state, batch_size):
 
 def _draw_blocks(draw, entropy, start, stop):
     """Return ends of edges start, ..., stop - 1, from the generators of their blocks."""
-    tails = [np.zeros(0, np.int64)]
-    heads = [np.zeros(0, np.int64)]
+    blocks = [np.zeros((2, 0), dtype=np.int64)]
     for block in range(start // EDGES_PER_BLOCK, -(-stop // EDGES_PER_BLOCK)):
         # The whole block is drawn, so that its edges do not depend on start and stop.
         key = np.random.SeedSequence(entropy, spawn_key=(block,))
-        tail, head = draw(np.random.default_rng(key), EDGES_PER_BLOCK)
+        ends = np.stack(draw(np.random.default_rng(key), EDGES_PER_BLOCK))
         first = block * EDGES_PER_BLOCK
-        requested = slice(max(start - first, 0), stop - first)
-        tails.append(tail[requested])
-        heads.append(head[requested])
-    return np.concatenate(tails), np.concatenate(heads)
+        blocks.append(ends[:, max(start - first, 0) : stop - first])
+    return np.concatenate(blocks, axis=1)

@@ -16,6 +16,7 @@ from graphsqueak import InputError, neighbor_edges
 from graphsqueak.sources.neighbors import edges
 from graphsqueak.sources.neighbors.edges import NeighborLists, NeighborSource
 from graphsqueak.sources.neighbors.points import prepare_points
+from graphsqueak.sources.neighbors.weights import weigh_pairs
 
 SEED = 61_409_733
 
@@ -47,8 +48,7 @@ def in_small_blocks(points, k, *, block_entries, batch_size):
         prepared,
         partial(NeighborLists, prepared, k, block_entries=block_entries),
         mutual=False,
-        weight="cosine",
-        sigma=None,
+        weigh=partial(weigh_pairs, "cosine"),
         ids=None,
         batch_size=batch_size,
     )

@@ -7,7 +7,7 @@ from graphsqueak.sources.projections.entity_attribute_table import EntityAttribu
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("max_rows_in_memory", [0, 10, 10**6])
+@pytest.mark.parametrize("max_rows_in_memory", [1, 10, 10**6])
 def test_rows_are_grouped_in_their_order(max_rows_in_memory, weighted):
     rng = np.random.default_rng(77_215)
     entity = rng.integers(40, size=500)
