@@ -33,7 +33,7 @@ from graphsqueak.report.table import html_table
 from graphsqueak.sources.graph_like import GraphLike, as_edge_list
 from graphsqueak.system.frames import ArrowExport
 from graphsqueak.system.progress import Progress
-from graphsqueak.validation import check_choice, check_real
+from graphsqueak.validation import check_choice, check_real, explain_keywords
 
 __all__ = [
     "Communities",
@@ -105,6 +105,7 @@ class Communities(ArrowExport):
         return html_table(self.rows(), words=True)
 
 
+@explain_keywords(n_clusters="spectral_clusters(graph, n_clusters={})")
 def communities(
     graph: GraphLike,
     *,

@@ -33,7 +33,7 @@ from graphsqueak.sparsifiers.baselines import uniform_sparsifier
 from graphsqueak.sparsifiers.certificate.certificate import Certificate
 from graphsqueak.system.frames import ArrowExport
 from graphsqueak.system.progress import Progress, reporter
-from graphsqueak.validation import check_count, check_real
+from graphsqueak.validation import check_count, check_real, explain_keywords
 
 __all__ = ["Comparison", "compare"]
 
@@ -202,6 +202,7 @@ class Comparison(ArrowExport):
         )
 
 
+@explain_keywords()
 def compare(
     graph: GraphLike,
     sparsifier: GraphLike,
