@@ -57,11 +57,13 @@ PAIRS_PER_BLOCK = 20
 # Eigenvalues of the first block; a second block computes all of them. Halved or doubled: the first
 # block takes 0.6 and 2 times as long.
 FIRST_EIGENVALUES = 5
-# Predicted seconds of a block per edge of the graph, on one core. A quantity whose first block
-# would exceed the time limit is left out, whatever the clock says. With the default limit,
-# resistances and eigenvalues are left out above 3,000,000 edges, communities above 2,000,000
-# (20,000 with the Louvain method). Halved or doubled: so is that number of edges.
-SECONDS_PER_EDGE = {"resistances": 1e-5, "leiden": 1.5e-5, "louvain": 1.5e-3, "eigenvalues": 1e-5}
+# Predicted seconds per edge of the graph and per node pair, run or eigenvalue, on one core: rounded
+# up from a geometric graph, a grid and a collaboration network of 170,000 to 200,000 edges. A block
+# whose predicted time exceeds the time limit is not begun, whatever the clock says. With the
+# default limit, these are blocks of pairs above 3,000,000 edges, runs above 1,000,000 (20,000 with
+# the Louvain method), 5 eigenvalues above 1,500,000 and 20 above 375,000. Halved or doubled: so are
+# these numbers of edges.
+SECONDS_PER_EDGE = {"resistances": 5e-7, "leiden": 3e-5, "louvain": 1.5e-3, "eigenvalues": 4e-6}
 # Rows of the table, in this order.
 ROWS = ("random cuts", "cluster cuts", "resistances", "eigenvalues", "PageRank")
 CONDUCTANCE_ROW = "conductance of clusters"
@@ -237,9 +239,9 @@ def compare(
         Compare with as many uniformly sampled edges of the graph.
     max_seconds : float, optional
         Time after which no further block of pairs, runs or eigenvalues is begun. The block in
-        progress is finished. Random cuts and PageRank are always computed. Quantities whose
-        predicted time exceeds the limit are left out, as `left_out` of the result says. The result
-        depends on the clock only if the limit is reached. None: no limit.
+        progress is finished. Random cuts and PageRank are always computed. Blocks whose predicted
+        time exceeds the limit are left out. The result depends on the clock only if the limit is
+        reached, and `left_out` lists what is missing. None: no limit.
     certificate : Certificate, optional
         Certificate of `sparsifier`, without a ridge, for bounds on cuts, resistances and
         eigenvalues. Default: the one of `sparsifier`, if it has one.
@@ -325,13 +327,14 @@ def compare(
 class _Quantity(NamedTuple):
     """A quantity, and how its blocks are computed.
 
-    `blocks` yields the number of finished items, of `n_items`, and the values: for each name an
-    array with a row per graph. `work` is the key of `SECONDS_PER_EDGE`, or None for a quantity that
-    is always computed.
+    `blocks` yields the number of finished items and the values: for each name an array with a row
+    per graph. `block_sizes` are the numbers of items per block. `work` is the key of
+    `SECONDS_PER_EDGE`, or None for a quantity that is always computed.
     """
 
     items: str
     n_items: int
+    block_sizes: list[int]
     blocks: Iterator
     work: str | None = None
 
@@ -341,49 +344,62 @@ def _quantities(graphs, n_samples, n_eigenvalues, n_runs, rng):
     whole = graphs[0]
     sides = rng.random((whole.n_nodes, n_samples)) < 0.5
     node_pairs = _random_pairs(whole, n_samples, rng)
+    pair_blocks = np.split(node_pairs, range(PAIRS_PER_BLOCK, len(node_pairs), PAIRS_PER_BLOCK))
+    n_runs = n_runs if whole.n_edges else 0
+    n_positive = whole.n_nodes - int(whole.components().max(initial=-1)) - 1
+    n_pairs = min(n_eigenvalues, n_positive)
+    counts = sorted({min(FIRST_EIGENVALUES, n_pairs), n_pairs})
     # The same seed for all graphs, so that equal graphs have equal values.
     solver_seed, eigen_seed = rng.integers(2**63, size=2).tolist()
-    quantities = [
-        _Quantity("random cuts", n_samples, _random_cuts(graphs, sides)),
-        _Quantity("PageRank", 1, _page_ranks(graphs)),
+    return [
+        _Quantity("random cuts", n_samples, [n_samples], _random_cuts(graphs, sides)),
+        _Quantity("PageRank", 1, [1], _page_ranks(graphs)),
         _Quantity(
             "resistances of node pairs",
             len(node_pairs),
-            _resistances(graphs, node_pairs, solver_seed),
+            [len(block) for block in pair_blocks],
+            _resistances(graphs, pair_blocks, solver_seed),
             "resistances",
         ),
+        _Quantity(
+            "runs for communities",
+            n_runs,
+            [1] * n_runs,
+            _communities(graphs, n_runs, rng),
+            best_method(),
+        ),
+        _Quantity(
+            "eigenvalues and cluster cuts",
+            n_pairs,
+            counts,
+            _eigenvalues(graphs, counts, eigen_seed),
+            "eigenvalues",
+        ),
     ]
-    if n_runs and whole.n_edges:
-        runs = _communities(graphs, n_runs, rng)
-        quantities.append(_Quantity("runs for communities", n_runs, runs, best_method()))
-    n_positive = whole.n_nodes - int(whole.components().max(initial=-1)) - 1
-    n_pairs = min(n_eigenvalues, n_positive)
-    eigenvalues = _eigenvalues(graphs, n_pairs, eigen_seed)
-    quantities.append(
-        _Quantity("eigenvalues and cluster cuts", n_pairs, eigenvalues, "eigenvalues")
-    )
-    return quantities
 
 
 def _measure(quantities, *, n_edges, limit, deadline, progress):
     """Return the values by name, and what the time limit left out."""
     measured = {}
     left_out = []
+    # Nothing is computed of a quantity without items, such as pairs of a graph without edges.
+    quantities = [quantity for quantity in quantities if quantity.n_items]
     with reporter(progress, "comparing", unit="quantities") as report:
         for i, quantity in enumerate(quantities):
             n_done = 0
-            is_optional = quantity.work is not None
             report(i, i / len(quantities), quantity.items)
-            is_too_long = is_optional and n_edges * SECONDS_PER_EDGE[quantity.work] > limit
-            while n_done < quantity.n_items and not is_too_long:
-                if is_optional and time.monotonic() > deadline:
-                    break
+            for size in quantity.block_sizes:
+                if quantity.work is not None:
+                    predicted = n_edges * size * SECONDS_PER_EDGE[quantity.work]
+                    if predicted > limit or time.monotonic() > deadline:
+                        break
                 n_done, values = next(quantity.blocks)
                 measured |= values
                 report(i, (i + n_done / quantity.n_items) / len(quantities), quantity.items)
             if n_done < quantity.n_items:
                 counted = f"{n_done} of {quantity.n_items} {quantity.items}"
                 left_out.append(counted if n_done else f"no {quantity.items}")
+        report(len(quantities), 1.0)
     return measured, tuple(left_out)
 
 
@@ -395,18 +411,16 @@ def _page_ranks(graphs):
     yield 1, {"PageRank": np.stack([rank(one).scores for one in graphs])}
 
 
-def _resistances(graphs, node_pairs, seed):
+def _resistances(graphs, pair_blocks, seed):
     """Yield the effective resistances of the pairs, by one solver per graph."""
-    n_solves = -(-len(node_pairs) // PAIRS_PER_BLOCK)
     solvers = [
-        LaplacianSolver(one, tol=RESISTANCE_TOL, n_solves=n_solves, random_state=seed)
+        LaplacianSolver(one, tol=RESISTANCE_TOL, n_solves=len(pair_blocks), random_state=seed)
         for one in graphs
     ]
     values = np.empty((len(graphs), 0))
-    for first in range(0, len(node_pairs), PAIRS_PER_BLOCK):
-        u, v = node_pairs[first : first + PAIRS_PER_BLOCK].T
-        block = np.stack([_pair_resistances(solver, u, v) for solver in solvers])
-        values = np.hstack([values, block])
+    for block in pair_blocks:
+        found = [_pair_resistances(solver, *block.T) for solver in solvers]
+        values = np.column_stack([values, found])
         yield values.shape[1], {"resistances": values}
 
 
@@ -430,10 +444,10 @@ def _communities(graphs, n_runs, rng):
         yield agreement.shape[1], {CLUSTER_ROW: agreement, CONDUCTANCE_ROW: conductance}
 
 
-def _eigenvalues(graphs, n_pairs, seed):
+def _eigenvalues(graphs, counts, seed):
     """Yield the smallest positive eigenvalues, and the cuts by the signs of the eigenvectors."""
     n_components = [int(one.components().max(initial=-1)) + 1 for one in graphs]
-    for k in sorted({min(FIRST_EIGENVALUES, n_pairs), n_pairs}):
+    for k in counts:
         values = np.zeros((len(graphs), k))
         for i, one in enumerate(graphs):
             found, vectors = laplacian_eigenpairs(one, k, tol=EIGENPAIR_TOL, random_state=seed)
