@@ -281,7 +281,13 @@ def compare(
         seed = int(rng.integers(2**63))
         # The baseline has as many edges as the sparsifier.
         graphs.append(uniform_sparsifier(whole, max(sparse.n_edges, 1), seed=seed))
-    measured, left_out = _measure(
+    sides = rng.random((whole.n_nodes, n_samples)) < 0.5
+    measured = {
+        "random cuts": _cut_weights(graphs, sides),
+        "PageRank": np.stack([rank(one).scores for one in graphs]),
+    }
+    left_out = _measure(
+        measured,
         _quantities(graphs, n_samples, n_eigenvalues, n_runs, rng),
         n_edges=whole.n_edges,
         limit=limit,
@@ -328,21 +334,20 @@ class _Quantity(NamedTuple):
     """A quantity, and how its blocks are computed.
 
     `blocks` yields the number of finished items and the values: for each name an array with a row
-    per graph. `block_sizes` are the numbers of items per block. `work` is the key of
-    `SECONDS_PER_EDGE`, or None for a quantity that is always computed.
+    per graph. `block_sizes` are the numbers of items per block, and `work` is the key of
+    `SECONDS_PER_EDGE`.
     """
 
     items: str
     n_items: int
     block_sizes: list[int]
     blocks: Iterator
-    work: str | None = None
+    work: str
 
 
 def _quantities(graphs, n_samples, n_eigenvalues, n_runs, rng):
-    """Return the quantities in the order in which they are computed."""
+    """Return the quantities with a time limit, in the order in which they are computed."""
     whole = graphs[0]
-    sides = rng.random((whole.n_nodes, n_samples)) < 0.5
     node_pairs = _random_pairs(whole, n_samples, rng)
     pair_blocks = np.split(node_pairs, range(PAIRS_PER_BLOCK, len(node_pairs), PAIRS_PER_BLOCK))
     n_runs = n_runs if whole.n_edges else 0
@@ -352,8 +357,6 @@ def _quantities(graphs, n_samples, n_eigenvalues, n_runs, rng):
     # The same seed for all graphs, so that equal graphs have equal values.
     solver_seed, eigen_seed = rng.integers(2**63, size=2).tolist()
     return [
-        _Quantity("random cuts", n_samples, [n_samples], _random_cuts(graphs, sides)),
-        _Quantity("PageRank", 1, [1], _page_ranks(graphs)),
         _Quantity(
             "resistances of node pairs",
             len(node_pairs),
@@ -378,9 +381,8 @@ def _quantities(graphs, n_samples, n_eigenvalues, n_runs, rng):
     ]
 
 
-def _measure(quantities, *, n_edges, limit, deadline, progress):
-    """Return the values by name, and what the time limit left out."""
-    measured = {}
+def _measure(measured, quantities, *, n_edges, limit, deadline, progress):
+    """Add the quantities to `measured`, and return what the time limit left out."""
     left_out = []
     # Nothing is computed of a quantity without items, such as pairs of a graph without edges.
     quantities = [quantity for quantity in quantities if quantity.n_items]
@@ -389,10 +391,9 @@ def _measure(quantities, *, n_edges, limit, deadline, progress):
             n_done = 0
             report(i, i / len(quantities), quantity.items)
             for size in quantity.block_sizes:
-                if quantity.work is not None:
-                    predicted = n_edges * size * SECONDS_PER_EDGE[quantity.work]
-                    if predicted > limit or time.monotonic() > deadline:
-                        break
+                predicted = n_edges * size * SECONDS_PER_EDGE[quantity.work]
+                if predicted > limit or time.monotonic() > deadline:
+                    break
                 n_done, values = next(quantity.blocks)
                 measured |= values
                 report(i, (i + n_done / quantity.n_items) / len(quantities), quantity.items)
@@ -400,15 +401,7 @@ def _measure(quantities, *, n_edges, limit, deadline, progress):
                 counted = f"{n_done} of {quantity.n_items} {quantity.items}"
                 left_out.append(counted if n_done else f"no {quantity.items}")
         report(len(quantities), 1.0)
-    return measured, tuple(left_out)
-
-
-def _random_cuts(graphs, sides):
-    yield sides.shape[1], {"random cuts": _cut_weights(graphs, sides)}
-
-
-def _page_ranks(graphs):
-    yield 1, {"PageRank": np.stack([rank(one).scores for one in graphs])}
+    return tuple(left_out)
 
 
 def _resistances(graphs, pair_blocks, seed):
