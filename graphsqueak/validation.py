@@ -5,6 +5,9 @@ again. Every message names the value, the place and the fix.
 """
 
 import numbers
+from collections.abc import Callable
+from functools import wraps
+from typing import ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,7 +26,11 @@ __all__ = [
     "check_ridge",
     "check_span",
     "check_weights",
+    "explain_keywords",
 ]
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 # Largest ratio of two weights. Sums of its square, 1e240, stay in the range of double precision,
 # 1e308, with a wide margin for products with other quantities.
@@ -251,3 +258,40 @@ def check_block(B, n_nodes):
             "remove infinite and NaN entries"
         )
     return block
+
+
+def explain_keywords(**working_calls: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Decorate a function such that keywords of other libraries raise an error with a working call.
+
+    Use it for functions with a `random_state`, which networkx calls `seed`.
+
+    Parameters
+    ----------
+    **working_calls : str
+        For each further keyword the call that works, with {} in place of the value.
+
+    Examples
+    --------
+    >>> @explain_keywords()
+    ... def sample(n, *, random_state=None):
+    ...     return n
+    >>> sample(3, seed=7)
+    Traceback (most recent call last):
+    graphsqueak.errors.InputError: sample() has no parameter seed; call sample(..., random_state=7)
+    """
+
+    def decorate(function):
+        calls = {"seed": f"{function.__name__}(..., random_state={{}})"} | working_calls
+
+        @wraps(function)
+        def checked(*args, **kwargs):
+            for name in calls.keys() & kwargs.keys():
+                raise InputError(
+                    f"{function.__name__}() has no parameter {name}; call "
+                    f"{calls[name].format(repr(kwargs[name]))}"
+                )
+            return function(*args, **kwargs)
+
+        return checked
+
+    return decorate

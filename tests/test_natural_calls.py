@@ -15,6 +15,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import cross_val_score
 
 import graphsqueak as gs
+from graphsqueak.sources.synthetic import random_graphs
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -111,6 +112,10 @@ REFUSED = {
     "gs.StableHFSClassifier().fit(path, y).predict([99])": "99",
     "gs.StableHFSClassifier().fit(names_path, [0, 1, 0, 1])": "pandas Series",
     "gs.Smoothed(logistic).fit(path, truth)": "features",
+    "analysis.communities(graph, seed=7)": "communities(..., random_state=7)",
+    "analysis.communities(graph, n_clusters=3)": "spectral_clusters(graph, n_clusters=3)",
+    "gs.compare(graph, H, seed=7)": "compare(..., random_state=7)",
+    "gs.sources.erdos_renyi(10, 20, seed=7)": "erdos_renyi(..., random_state=7)",
 }
 
 
@@ -130,6 +135,23 @@ def test_signature_shows_names_of_types_and_all_parameters(name, function):
     text = str(inspect.signature(function))
     assert "Union[" not in text
     assert "**" not in text
+
+
+def functions_with_a_random_state():
+    for package in (gs.analysis, random_graphs):
+        for name in package.__all__:
+            member = getattr(package, name)
+            if (
+                inspect.isfunction(member)
+                and "random_state" in inspect.signature(member).parameters
+            ):
+                yield name, member
+
+
+@pytest.mark.parametrize(("name", "function"), list(functions_with_a_random_state()))
+def test_seed_is_explained(name, function):
+    with pytest.raises(gs.InputError, match=rf"call {name}\(\.\.\., random_state=7\)"):
+        function(seed=7)
 
 
 @pytest.fixture(scope="module")

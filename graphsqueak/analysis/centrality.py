@@ -50,7 +50,7 @@ from graphsqueak.sparsifiers.resistance.effective import N_PILOT_PROBES
 from graphsqueak.sparsifiers.resistance.selected import has_small_separators
 from graphsqueak.sparsifiers.resistance.sketch import precise_embedding
 from graphsqueak.system.progress import Progress, reporter
-from graphsqueak.validation import check_choice, check_count, check_real
+from graphsqueak.validation import check_choice, check_count, check_real, explain_keywords
 
 __all__ = ["Ranking", "inverse_diagonal", "rank"]
 
@@ -153,6 +153,7 @@ class Ranking(TableResult):
         return "; ".join(parts)
 
 
+@explain_keywords()
 def rank(
     graph: GraphLike,
     by: str = "pagerank",

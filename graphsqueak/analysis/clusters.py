@@ -26,7 +26,7 @@ from graphsqueak.errors import InputError
 from graphsqueak.randomness import RandomState
 from graphsqueak.sources.graph_like import GraphLike
 from graphsqueak.system.progress import Progress
-from graphsqueak.validation import check_count, check_real
+from graphsqueak.validation import check_count, check_real, explain_keywords
 
 __all__ = ["Clusters", "number_by_size", "spectral_clusters"]
 
@@ -95,6 +95,7 @@ class Clusters(TableResult):
         return f"{self.n_clusters} clusters, gap {self.gap:.3g}{outside}"
 
 
+@explain_keywords()
 def spectral_clusters(
     graph: GraphLike,
     n_clusters: int | None = None,

@@ -16,6 +16,7 @@ modularity is measured on the graph, in one pass.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import Any
@@ -32,19 +33,15 @@ from graphsqueak.report.table import html_table
 from graphsqueak.sources.graph_like import GraphLike, as_edge_list
 from graphsqueak.system.frames import ArrowExport
 from graphsqueak.system.progress import Progress
-from graphsqueak.validation import check_choice, check_real
+from graphsqueak.validation import check_choice, check_real, explain_keywords
 
 __all__ = [
     "Communities",
+    "best_method",
     "communities",
     "compare_communities",
-    "default_n_runs",
-    "describe_runs",
     "find_labels",
 ]
-
-# Largest number of edges for which `compare` finds communities by default: seconds to a minute.
-MAX_EDGES_BY_DEFAULT = {"leiden": 2_000_000, "louvain": 20_000}
 
 
 @dataclass(frozen=True)
@@ -108,6 +105,7 @@ class Communities(ArrowExport):
         return html_table(self.rows(), words=True)
 
 
+@explain_keywords(n_clusters="spectral_clusters(graph, n_clusters={})")
 def communities(
     graph: GraphLike,
     *,
@@ -161,7 +159,7 @@ def communities(
             Parameter("method", "leiden"), " needs igraph; pip install igraph, or use 'louvain'"
         )
     if method == "auto":
-        method = _best_method()
+        method = best_method()
     analyzed = AnalyzedGraph(graph, n_edges, sparsifier, random_state, progress)
     seed = analyzed.new_seed() % 2**31
     labels = find_labels(analyzed.in_memory, method=method, resolution=resolution, seed=seed)
@@ -205,27 +203,12 @@ def find_labels(graph: EdgeList, *, method: str, resolution: float = 1.0, seed: 
     return number_by_size(find(simple, weight, resolution, seed))
 
 
-def default_n_runs(graph: EdgeList) -> int:
-    """Return the number of runs of `compare`: 3, or 0 if the graph is large."""
-    return 3 if graph.n_edges <= MAX_EDGES_BY_DEFAULT[_best_method()] else 0
-
-
-def describe_runs(n_runs: int) -> str:
-    """Describe how communities were found.
-
-    >>> describe_runs(0)
-    'not compared, because the graph is large; set n_runs=3 to compare them'
-    """
-    if not n_runs:
-        return "not compared, because the graph is large; set n_runs=3 to compare them"
-    times = "once" if n_runs == 1 else f"{n_runs} times"
-    return f"by {_best_method().capitalize()}'s method, {times} on each graph"
-
-
 def compare_communities(
     graphs: list[EdgeList], n_runs: int, rng: np.random.Generator
-) -> tuple[list[float], list[np.ndarray]]:
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Compare the communities of graphs with those of the first graph.
+
+    The results are those of all runs so far, so that the caller may stop after any run.
 
     Parameters
     ----------
@@ -235,28 +218,28 @@ def compare_communities(
         Number of runs on each graph. The first graph gets as many again, as a baseline.
     rng : numpy.random.Generator
 
-    Returns
-    -------
-    agreement : list of float
-        Mean AMI of the first graph with itself, and with each other graph.
-    conductances : list of ndarray of shape (n_runs,)
+    Yields
+    ------
+    agreement : ndarray of shape (n_graphs, n_runs so far)
+        AMI of the first graph with itself, and with each other graph.
+    conductances : ndarray of the same shape
         For each graph, the mean conductance of its communities in the first graph.
     """
-    method = _best_method()
-    seeds = rng.integers(2**31, size=(len(graphs) + 1, n_runs)).tolist()
-    labels, *others = [
-        [find_labels(graph, method=method, seed=seed) for seed in row]
-        for graph, row in zip([graphs[0], *graphs], seeds, strict=True)
-    ]
-    agreement = [float(np.mean(list(map(_ami, labels, other)))) for other in others]
-    conductances = [
-        np.array([_mean_conductance(graphs[0], one) for one in runs])
-        for runs in [labels, *others[1:]]
-    ]
-    return agreement, conductances
+    method = best_method()
+    agreement = []
+    conductances = []
+    for seeds in rng.integers(2**31, size=(n_runs, len(graphs) + 1)).tolist():
+        labels, *others = (
+            find_labels(graph, method=method, seed=seed)
+            for graph, seed in zip([graphs[0], *graphs], seeds, strict=True)
+        )
+        agreement.append([_ami(labels, other) for other in others])
+        conductances.append([_mean_conductance(graphs[0], one) for one in (labels, *others[1:])])
+        yield np.transpose(agreement), np.transpose(conductances)
 
 
-def _best_method():
+def best_method() -> str:
+    """Return "leiden" if igraph is installed, else "louvain"."""
     return "louvain" if find_spec("igraph") is None else "leiden"
 
 

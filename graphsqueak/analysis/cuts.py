@@ -28,7 +28,7 @@ from graphsqueak.report.table import html_table
 from graphsqueak.sources.graph_like import GraphLike
 from graphsqueak.system.frames import ArrowExport
 from graphsqueak.system.progress import Progress
-from graphsqueak.validation import check_real
+from graphsqueak.validation import check_real, explain_keywords
 
 __all__ = ["Cut", "cut"]
 
@@ -104,6 +104,7 @@ class Cut(ArrowExport):
         return html_table(self.rows(), caption="cut", words=True)
 
 
+@explain_keywords()
 def cut(
     graph: GraphLike,
     *,

@@ -17,6 +17,7 @@ from graphsqueak.errors import InputError
 from graphsqueak.randomness import RandomState
 from graphsqueak.report.figure import COLORS, pyplot
 from graphsqueak.sources.graph_like import GraphLike, as_edge_list
+from graphsqueak.validation import explain_keywords
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -28,6 +29,7 @@ MAX_NODES = 5_000
 MAX_EDGES = 20_000
 
 
+@explain_keywords()
 def draw(
     graph: GraphLike,
     *,

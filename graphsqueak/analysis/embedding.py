@@ -24,7 +24,7 @@ from graphsqueak.errors import InputError, Parameter
 from graphsqueak.randomness import RandomState
 from graphsqueak.sources.graph_like import GraphLike
 from graphsqueak.system.progress import Progress
-from graphsqueak.validation import check_count, check_real
+from graphsqueak.validation import check_count, check_real, explain_keywords
 
 __all__ = ["SpectralEmbedding", "fix_signs", "scale_by_degree", "spectral_embedding"]
 
@@ -72,6 +72,7 @@ class SpectralEmbedding(TableResult):
         return f"{n_nodes:,} nodes as points of {k} coordinates"
 
 
+@explain_keywords()
 def spectral_embedding(
     graph: GraphLike,
     n_components: int = 2,

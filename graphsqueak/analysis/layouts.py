@@ -30,7 +30,7 @@ from graphsqueak.analysis.embedding import fix_signs, scale_by_degree
 from graphsqueak.randomness import RandomState
 from graphsqueak.sources.graph_like import GraphLike
 from graphsqueak.system.progress import Progress, reporter
-from graphsqueak.validation import check_choice, check_count
+from graphsqueak.validation import check_choice, check_count, explain_keywords
 
 __all__ = ["layout"]
 
@@ -42,6 +42,7 @@ MAX_STRESS_NODES = 20_000
 N_ITERATIONS = 60
 
 
+@explain_keywords()
 def layout(
     graph: GraphLike,
     method: str = "auto",

@@ -1,5 +1,8 @@
 """compare(): the quantities are those of networkx and of dense linear algebra."""
 
+import itertools
+import types
+
 import matplotlib
 import networkx as nx
 import numpy as np
@@ -7,9 +10,10 @@ import pytest
 import scipy.stats
 
 from graphsqueak import EdgeList, certify, compare, sources, sparsify
-from graphsqueak.analysis import community
+from graphsqueak.analysis import community, comparison
 from graphsqueak.analysis.comparison import Comparison
 from tests import reference
+from tests.analysis.graphs import SEED, examples
 
 matplotlib.use("agg")
 
@@ -22,7 +26,7 @@ def pair():
 
 def test_quantities_are_what_they_say(pair):
     graph, sparsifier = pair
-    found = compare(graph, sparsifier, random_state=2)
+    found = compare(graph, sparsifier, max_seconds=None, random_state=2)
     for place, one in enumerate(pair):
         values = np.linalg.eigvalsh(one.laplacian().toarray())
         assert np.allclose(found.values["eigenvalues"][place], values[1:21])
@@ -32,7 +36,7 @@ def test_quantities_are_what_they_say(pair):
 
 
 def test_errors_stay_below_epsilon(pair):
-    found = compare(*pair, n_runs=0, random_state=3)
+    found = compare(*pair, n_runs=0, max_seconds=None, random_state=3)
     epsilon = reference.epsilon(*pair)
     worst = {name: most for name, _, most, _, _ in found.rows()}
     assert max(worst["random cuts"], worst["cluster cuts"], worst["eigenvalues"]) <= epsilon
@@ -55,7 +59,7 @@ def test_nodes_are_matched_by_id(pair):
 
 
 def test_tables_and_figures(pair):
-    found = compare(*pair, random_state=5)
+    found = compare(*pair, max_seconds=None, random_state=5)
     assert "cluster cuts" in found._repr_html_()
     axes = found.plot().axes
     assert [ax.get_title() for ax in axes[:6]] == list(found.values)
@@ -71,7 +75,7 @@ def test_tables_and_figures(pair):
 def test_bounds_contain_the_values_of_the_graph(pair):
     graph, sparsifier = pair
     certified = sparsifier.with_certificate(certify(graph, sparsifier, random_state=9))
-    found = compare(graph, certified, n_runs=0, random_state=9)
+    found = compare(graph, certified, n_runs=0, max_seconds=None, random_state=9)
     assert set(found.bounds) == {"random cuts", "cluster cuts", "resistances", "eigenvalues"}
     for name, (lower, upper) in found.bounds.items():
         expected = found.values[name][0]
@@ -87,7 +91,7 @@ def test_uniform_edges_lose_a_bridge_and_keep_what_a_sparsifier_keeps_elsewhere(
     kept = sparsify(graph, keep=0.5, random_state=8)
     verdicts = set()
     for seed in range(6):
-        found = compare(graph, kept, n_runs=0, random_state=seed)
+        found = compare(graph, kept, n_runs=0, max_seconds=None, random_state=seed)
         rows = {row[0]: row for row in found.rows()}
         assert rows["resistances"][1] < 0.1
         assert rows["resistances"][4].startswith("kept")
@@ -102,13 +106,14 @@ def test_uniform_edges_lose_a_bridge_and_keep_what_a_sparsifier_keeps_elsewhere(
 
 def test_a_graph_is_as_good_as_itself_and_a_scaled_one_is_lost(pair):
     graph, _ = pair
-    found = compare(graph, graph, random_state=6)
+    found = compare(graph, graph, max_seconds=None, random_state=6)
     for name, _, most, _, said in found.rows():
         assert said.startswith("kept"), name
         if name not in ("clusters (AMI)", "conductance of clusters"):
             assert most < 1e-5
     double = EdgeList(tail=graph.tail, head=graph.head, weight=2 * graph.weight)
-    rows = {row[0]: row for row in compare(graph, double, uniform=False, random_state=6).rows()}
+    found = compare(graph, double, uniform=False, max_seconds=None, random_state=6)
+    rows = {row[0]: row for row in found.rows()}
     assert rows["eigenvalues"][1] == pytest.approx(1.0)
     assert rows["eigenvalues"][4] == "lost"
     assert rows["PageRank"][4] == "kept"
@@ -121,7 +126,7 @@ def test_a_barbell_is_what_it_is_by_hand():
     graph = sources.barbell(8).to_edge_list()
     heavy = np.where((graph.tail < 8) != (graph.head < 8), 3.0, 1.0)
     other = EdgeList(tail=graph.tail, head=graph.head, weight=heavy)
-    found = compare(graph, other, uniform=False, n_runs=2, random_state=8)
+    found = compare(graph, other, uniform=False, n_runs=2, max_seconds=None, random_state=8)
     whole, sparse = found.values["cluster cuts"]
     assert whole.min() == pytest.approx(1.0)
     assert sparse[whole.argmin()] == pytest.approx(3.0)
@@ -149,13 +154,99 @@ def test_the_top_nodes_are_those_of_highest_pagerank():
     assert found == [1.0, 0.5, 0.0]
 
 
-def test_communities_of_large_graphs_are_not_compared_by_default(monkeypatch):
+def test_quantities_whose_predicted_time_exceeds_the_limit_are_left_out(monkeypatch):
     graph = sources.erdos_renyi(300, 20_001, random_state=9).to_edge_list()
     monkeypatch.setattr(community, "find_spec", lambda name: None)
-    assert community.default_n_runs(graph.part(0, 20_000)) == 3
-    found = compare(graph, graph, uniform=False, n_samples=5, n_eigenvalues=2, random_state=9)
+    options = {"uniform": False, "n_samples": 5, "n_eigenvalues": 2, "n_runs": 1}
+    found = compare(graph, graph, max_seconds=30.0, **options, random_state=9)
     assert found.agreement == {}
-    assert "clusters not compared, because the graph is large" in str(found)
+    assert found.left_out[0] == "no runs for communities"
+    assert "time limit: no runs for communities" in str(found)
+    # Cuts and PageRank are computed with any limit.
+    found = compare(graph, graph, max_seconds=1e-9, **options, random_state=9)
+    assert set(found.values) == {"random cuts", "PageRank"}
+    assert len(found.left_out) == 3
+    found = compare(graph, graph, max_seconds=None, **options, random_state=9)
+    assert set(found.agreement) == {"graph", "sparsifier"}
+    assert found.left_out == ()
+    assert "time limit" not in str(found)
+
+
+def test_no_block_is_begun_after_the_limit_and_the_others_do_not_change(pair, monkeypatch):
+    """A clock that is read before each block of 20 pairs, and advances by a second each time."""
+    complete = compare(*pair, max_seconds=None, random_state=10)
+    seconds = itertools.count()
+    clock = types.SimpleNamespace(monotonic=lambda: next(seconds))
+    monkeypatch.setattr(comparison, "time", clock)
+    found = compare(*pair, max_seconds=3.5, random_state=10)
+    assert found.left_out == (
+        "60 of 100 resistances of node pairs",
+        "no runs for communities",
+        "no eigenvalues and cluster cuts",
+    )
+    for name, values in found.values.items():
+        for one, expected in zip(values, complete.values[name], strict=True):
+            np.testing.assert_array_equal(one, expected[: one.size])
+    assert found.values["resistances"][0].size == 60
+    # 5 blocks of pairs, 3 runs, and 2 blocks of eigenvalues
+    seconds = itertools.count()
+    found = compare(*pair, max_seconds=9.5, random_state=10)
+    assert found.left_out == ("5 of 20 eigenvalues and cluster cuts",)
+    assert found.communities_by.endswith("3 times on each graph")
+
+
+@pytest.mark.parametrize("name", ["dense", "heavy", "grid", "pieces"])
+def test_resistances_are_exact_to_a_thousandth(name):
+    graph = examples()[name]
+    options = {"uniform": False, "n_samples": 50, "n_runs": 0, "max_seconds": None}
+    scaled = EdgeList(
+        tail=graph.tail, head=graph.head, weight=1e-9 * graph.weight, n_nodes=graph.n_nodes
+    )
+    found = compare(graph, scaled, **options, random_state=SEED)
+    inverse = np.linalg.pinv(graph.laplacian().toarray(), hermitian=True)
+    whole, sparse = found.values["resistances"]
+    np.testing.assert_allclose(sparse, 1e9 * whole, rtol=2e-3)
+    diagonal = inverse.diagonal()
+    known = diagonal[:, None] + diagonal - 2 * inverse
+    # Every value is the resistance of some pair.
+    distance = np.abs(known[:, :, None] / whole[:8] - 1).min(axis=(0, 1))
+    assert distance.max() < 1e-3
+
+
+def test_eigenvalues_of_a_grid_are_within_a_percent():
+    graph = sources.grid(40, 40).to_edge_list()
+    found = compare(graph, graph, uniform=False, n_runs=0, max_seconds=None, random_state=SEED)
+    angles = np.pi * np.arange(40) / 40
+    side = 2 - 2 * np.cos(angles)
+    known = np.sort(np.add.outer(side, side).ravel())[1:21]
+    for values in found.values["eigenvalues"]:
+        np.testing.assert_allclose(values, known, rtol=0.01)
+
+
+def test_cuts_are_sums_of_weights():
+    graph = examples()["heavy"]
+    sides = np.random.default_rng(SEED).random((graph.n_nodes, 7)) < 0.5
+    found = comparison._cut_weights([graph], sides)[0]
+    known = graph.weight @ (sides[graph.tail] != sides[graph.head])
+    np.testing.assert_allclose(found, known)
+
+
+@pytest.mark.parametrize("n_nodes", [1, 2, 3])
+def test_tiny_graphs_and_graphs_without_edges_are_compared(n_nodes):
+    empty = EdgeList(tail=[], head=[], n_nodes=n_nodes)
+    assert list(compare(empty, empty, random_state=SEED).values) == ["PageRank"]
+    graph = sources.path(n_nodes).to_edge_list() if n_nodes > 1 else empty
+    found = compare(graph, graph, random_state=SEED)
+    assert all(verdict.startswith(("kept", "no stable")) for *_, verdict in found.rows())
+
+
+def test_progress_names_the_quantities_and_ends_at_1(pair):
+    calls = []
+    compare(*pair, n_samples=40, progress=lambda *call: calls.append(call), random_state=SEED)
+    fractions = [fraction for _, fraction, _ in calls]
+    assert fractions == sorted(fractions)
+    assert fractions[-1] == 1
+    assert "resistances of node pairs" in {note for *_, note in calls}
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,7 @@ def figures(results):
     losses = {name: np.cumsum(rng.random(2_000)) for name in ("KONS", "kernel gradient descent")}
     return {
         "certificate": certificate.plot().figure,
-        "comparison": gs.compare(graph, kept, random_state=SEED).plot(),
+        "comparison": gs.compare(graph, kept, max_seconds=None, random_state=SEED).plot(),
         "calibration": figure.degree_calibration(
             degrees, degrees * rng.uniform(0.8, 1.2, 400), kept.degrees()
         ).figure,
@@ -127,7 +127,7 @@ def test_what_notebooks_show_and_every_figure(results, tmp_path):
     stream = gs.StreamSparsifier(n_edges=2_000, random_state=SEED).partial_fit(graph)
     solver = gs.LaplacianSolver(graph)
     solver.solve(np.eye(400)[:, :1] - 1 / 400)
-    compared = gs.compare(graph, kept, random_state=SEED)
+    compared = gs.compare(graph, kept, max_seconds=None, random_state=SEED)
     found = [graph, kept, certificate, compared, stream, solver]
     found += [gs.analysis.rank(kept, "closeness"), gs.analysis.spectral_embedding(kept, 3)]
     found += [gs.analysis.communities(kept, random_state=SEED), gs.analysis.cut(kept)]

@@ -21,7 +21,7 @@ from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.randomness import RandomState
 from graphsqueak.sources.edge_source import EdgeSource
 from graphsqueak.sources.synthetic.closed_forms import SyntheticSource, grid, joined
-from graphsqueak.validation import check_count, check_real
+from graphsqueak.validation import check_count, check_real, explain_keywords
 
 __all__ = ["block_model", "chung_lu", "erdos_renyi", "gaussian_neighbors", "small_world"]
 
@@ -30,6 +30,7 @@ __all__ = ["block_model", "chung_lu", "erdos_renyi", "gaussian_neighbors", "smal
 EDGES_PER_BLOCK = 65_536
 
 
+@explain_keywords()
 def erdos_renyi(
     n_nodes: int, n_edges: int, *, random_state: int | None = None, batch_size: int = 1_000_000
 ) -> SyntheticSource:
@@ -49,6 +50,7 @@ def erdos_renyi(
     return _random_source(n_nodes, n_edges, draw, random_state, batch_size)
 
 
+@explain_keywords()
 def block_model(
     n_nodes: int,
     n_edges: int,
@@ -85,6 +87,7 @@ def block_model(
     return _random_source(n_nodes, n_edges, draw, random_state, batch_size)
 
 
+@explain_keywords()
 def chung_lu(
     n_nodes: int,
     n_edges: int,
@@ -118,6 +121,7 @@ def chung_lu(
     return _random_source(n_nodes, n_edges, draw, random_state, batch_size)
 
 
+@explain_keywords()
 def small_world(
     n_rows: int,
     n_columns: int,
@@ -144,6 +148,7 @@ def small_world(
     return joined(lattice.n_nodes, [(lattice, 0), (long_range, 0)], batch_size=batch_size)
 
 
+@explain_keywords()
 def gaussian_neighbors(
     n_nodes: int,
     n_neighbors: int,
