@@ -15,7 +15,7 @@ close to this bound on dense graphs, so n_edges edges on n nodes predict
 
 The first term is Python, its libraries and a batch of edges. The second is degrees, forest, ids and
 their table, and the columns of the solves. The third is the kept edges, twice while parallel edges
-are merged, and their matrix. A serialized state has 20 bytes per node, if ids are integers, and 12
+are merged, and their matrix. A serialized state has 28 bytes per node, if ids are integers, and 12
 bytes per kept edge.
 """
 
@@ -270,4 +270,4 @@ def in_memory_bytes(n_nodes: int, n_edges: int) -> int:
 
 def state_bytes(n_nodes, n_kept):
     """Return the approximate size of a serialized state."""
-    return 20 * n_nodes + 12 * n_kept
+    return 28 * n_nodes + 12 * n_kept

@@ -346,16 +346,16 @@ def test_broken_checkpoints_are_refused(tmp_path):
 def test_checkpoints_of_later_versions_are_refused(tmp_path, monkeypatch):
     path = tmp_path / "run.ckpt"
     with monkeypatch.context() as future:
-        future.setattr(base_stream, "VERSION", 11)
+        future.setattr(base_stream, "VERSION", 12)
         StreamSparsifier(n_edges=50).partial_fit(sources.complete(20)).save(path)
-    with pytest.raises(InputError, match="of version 11, this program reads version 10; start"):
+    with pytest.raises(InputError, match="of version 12, this program reads version 11; start"):
         StreamSparsifier.load(path)
 
 
 @pytest.mark.parametrize("load", [StreamSparsifier.load, TimedSparsifier.load, load_stream])
 def test_checkpoints_of_earlier_versions_are_refused(load):
     path = Path(__file__).with_name("version_4.ckpt")
-    words = r"version_4.ckpt is a checkpoint of version 4, this program reads version 10; start"
+    words = r"version_4.ckpt is a checkpoint of version 4, this program reads version 11; start"
     with pytest.raises(InputError, match=words):
         load(path)
 
