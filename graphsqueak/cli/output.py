@@ -171,6 +171,8 @@ def _readable(value):
 
 
 def _as_json_value(value):
+    if isinstance(value, dict):
+        return {name: _as_json_value(one) for name, one in value.items()}
     if hasattr(value, "item"):
         value = value.item()
     if isinstance(value, float) and not abs(value) < float("inf"):

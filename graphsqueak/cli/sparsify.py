@@ -10,6 +10,7 @@ from graphsqueak.cli.forecasts import (
     expected_result,
     forecast_record,
     forecast_small_input,
+    measure_if_small,
     print_forecast,
 )
 from graphsqueak.cli.groups import (
@@ -35,7 +36,13 @@ from graphsqueak.cli.output import (
     print_table,
     write_result,
 )
-from graphsqueak.cli.reading import Edges, Reading, paths_read, report_schema
+from graphsqueak.cli.reading import (
+    Edges,
+    Reading,
+    announce_schema,
+    paths_read,
+    report_schema,
+)
 from graphsqueak.errors import InputError
 from graphsqueak.system.atomic import note_written, resumable_from, written_together
 
@@ -219,11 +226,13 @@ def sparsify(
     if missing is not None and not printing.quiet:
         print_line(missing, on_stderr=True)
     if follow:
+        announce_schema(source, quiet=printing.quiet)
         _follow(source, config, out, header=not no_header_out, printing=printing)
         return
     if dry_run:
         _print_dry_run(source, config, [out, report], force=force, as_json=printing.as_json)
         return
+    announce_schema(source, quiet=printing.quiet)
     if printing.text and not (config.is_tree or config.is_timed or config.epsilon is not None):
         forecast = forecast_small_input(source, config)
         expected = None if forecast is None else expected_result(forecast, config)
@@ -231,13 +240,15 @@ def sparsify(
             print_line(expected, on_stderr=True)
     with resumable_from(config.checkpoint):
         result = run_sparsify(source, config)
+        if printing.text or printing.as_json or report is not None:
+            result = measure_if_small(source, result)
         with written_together():
             write_result(result.sparsifier, out, header=not no_header_out)
             if report is not None:
                 _write_report(result, report, edges=edges, out=out, source=source, reading=reading)
             if config.checkpoint is not None:
                 note_written(config.checkpoint, [out, report])
-    schema = report_schema(source, quiet=printing.quiet, dropped=result.dropped)
+    schema = report_schema(source, quiet=printing.quiet, dropped=result.dropped, is_announced=True)
     if printing.as_json:
         print_json(result.record() | {"input": schema})
     elif not printing.quiet:
@@ -245,8 +256,8 @@ def sparsify(
 
 
 def _print_result(result, out):
-    """Print sizes and time, then the error in words and what to do about it."""
-    from graphsqueak.sparsifiers.result import error_in_short, next_step, uses, verdict
+    """Print sizes and time, then the errors in words and what to do about them."""
+    from graphsqueak.sparsifiers.result import next_step, uses, verdict
 
     stream = result.stream
     times = ""
@@ -254,7 +265,7 @@ def _print_result(result, out):
         times = " of times {:.15g} to {:.15g}".format(*result.span)
     print_summary(
         f"{result.sparsifier.n_edges:,} of {stream.n_edges_recent_:,} edges{times} on "
-        f"{stream.n_nodes_:,} nodes in {result.seconds:.1f} s, {error_in_short(result)}, in {out}",
+        f"{stream.n_nodes_:,} nodes in {result.seconds:.1f} s, in {out}",
         out,
     )
     for text in (verdict(result), uses(result), next_step(result)):
@@ -296,7 +307,7 @@ def _follow(source, config, out, *, header, printing):
     stream = follow_stream(source, config, write)
     if stream.n_edges_seen_ == 0:
         return
-    schema = report_schema(source, quiet=printing.quiet)
+    schema = report_schema(source, quiet=printing.quiet, is_announced=True)
     if printing.as_json:
         print_json(
             {

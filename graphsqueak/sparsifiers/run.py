@@ -43,6 +43,7 @@ from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier
 from graphsqueak.sparsifiers.stream.timed_sparsifier import TimedSparsifier, load_stream
 from graphsqueak.sparsifiers.subgraph.subgraph import best_subgraph
 from graphsqueak.sparsifiers.tree.parts import DROPPED, MergeTree
+from graphsqueak.sparsifiers.typical_error import measure_cuts_and_degrees
 from graphsqueak.system.atomic import Stopped, hold_signals, resumable_from
 from graphsqueak.system.progress import Progress, reporter
 from graphsqueak.system.remote import exists
@@ -92,18 +93,24 @@ def run_sparsify(graph: GraphLike, config: SparsifyConfig) -> SparsifyResult:
     with resumable_from(config.checkpoint):
         if config.is_tree:
             tree = MergeTree(source, config)
+            random_state = tree.random_state
             tree_result = tree.run()
             stream = tree_result.stream
             dropped = stream.note
         else:
-            stream = run_stream(
-                open_stream(config),
+            stream = open_stream(config)
+            random_state = stream.random_state
+            run_stream(
+                stream,
                 source,
                 progress=config.progress,
                 checkpoint=config.checkpoint,
                 checkpoint_interval=config.checkpoint_interval,
             )
             dropped = {name: getattr(source, name) for name in DROPPED}
+    # A resumed run has the seed with which it began.
+    if config.random_state is None:
+        config = replace(config, random_state=random_state)
     edges_per_second = stream.n_edges_seen_ / (time.perf_counter() - began)
     # Further runs of the search make streams without times.
     span = stream.span_ if isinstance(stream, TimedSparsifier) else None
@@ -123,11 +130,19 @@ def run_sparsify(graph: GraphLike, config: SparsifyConfig) -> SparsifyResult:
         made = certify_and_search(source, stream, sparsifier, config, rerun=rerun)
     if predicted_error is None:
         predicted_error = made.stream.epsilon_predicted_
+    typical_error = measure_cuts_and_degrees(
+        made.sparsifier,
+        cut_errors=made.stream.cut_errors(made.sparsifier),
+        degrees=made.stream.degrees_,
+        effective_edges=made.stream.effective_edges_,
+        n_edges=made.stream.n_edges_recent_,
+    )
     return SparsifyResult(
         sparsifier=made.sparsifier,
         stream=made.stream,
         certificate=made.certificate,
         n_runs=made.n_runs,
+        typical_error=typical_error,
         method=method,
         epsilon_predicted=predicted_error,
         config=config,

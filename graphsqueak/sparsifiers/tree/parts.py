@@ -240,6 +240,8 @@ class MergeTree:
         if config.resume and config.random_state is None:
             earlier = _read_run(config.checkpoint)
         self._seed = seed_from(config.random_state) if earlier is None else earlier["seed"]
+        random_state = config.random_state
+        self.random_state = random_state if earlier is None else earlier.get("random_state")
 
     def run(self) -> TreeResult:
         """Return the result, with the parts that a stopped run has stored if it is resumed."""
@@ -252,7 +254,12 @@ class MergeTree:
                 "memory_limit": config.memory_limit,
             }
             store = open_store(
-                config.checkpoint, self._pieces, wanted, seed=self._seed, resume=config.resume
+                config.checkpoint,
+                self._pieces,
+                wanted,
+                seed=self._seed,
+                random_state=self.random_state,
+                resume=config.resume,
             )
         return self._grow(settings, store)
 
@@ -303,7 +310,7 @@ class LeafStore:
         return place_in(self.folder, f"part-{number:05d}.ckpt")
 
 
-def open_store(folder, pieces, settings, *, seed, resume):
+def open_store(folder, pieces, settings, *, seed, random_state=None, resume):
     """Return the store of a run: empty, or with `resume` what an equal run has stored.
 
     Parameters
@@ -314,6 +321,8 @@ def open_store(folder, pieces, settings, *, seed, resume):
     settings : dict
         They must be equal to those of the run that is resumed, and so must `seed`.
     seed : int
+    random_state : int, optional
+        The seed that the user gave, or that was drawn, from which `seed` follows.
     resume : bool
     """
     if not is_remote(folder):
@@ -322,7 +331,14 @@ def open_store(folder, pieces, settings, *, seed, resume):
             raise InputError(f"{folder} is a file; the parts of a merge tree need a folder")
         folder.mkdir(parents=True, exist_ok=True)
     folder = str(folder)
-    run = json.loads(json.dumps({"seed": seed, "settings": settings, "parts": _describe(pieces)}))
+    run = {
+        "seed": seed,
+        "random_state": random_state if isinstance(random_state, int) else None,
+        "settings": settings,
+        "parts": _describe(pieces),
+    }
+    # Tuples become lists, as in the file.
+    run = json.loads(json.dumps(run))
     earlier = _read_run(folder)
     if resume and earlier is not None:
         for name, value in run.items():
