@@ -9,6 +9,7 @@ __all__ = [
     "forecast_of",
     "forecast_record",
     "forecast_small_input",
+    "is_small",
     "measure_if_small",
     "print_forecast",
 ]
@@ -40,7 +41,7 @@ def forecast_small_input(source, config):
     source : EdgeSource
     config : SparsifyConfig
     """
-    if not _is_small(source):
+    if not is_small(source):
         return None
     from graphsqueak.sparsifiers.forecast import Forecast
 
@@ -66,7 +67,7 @@ def measure_if_small(source, result):
     stream = result.stream
     # The edges of a window are not those of the file, and a projection may be sampled.
     is_same_graph = not result.config.is_timed and source.is_materialized
-    if stream.is_exact_ or not is_same_graph or not _is_small(source):
+    if stream.is_exact_ or not is_same_graph or not is_small(source):
         return result
     if stream.n_edges_seen_ > MAX_EDGES_FOR_RESISTANCES:
         return result
@@ -74,7 +75,7 @@ def measure_if_small(source, result):
         return result.with_resistances(source.to_edge_list())
 
 
-def _is_small(source):
+def is_small(source):
     """Return whether the input can be read once more, in about a second."""
     if not source.is_rereadable:
         return False

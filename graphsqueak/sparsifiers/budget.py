@@ -122,6 +122,21 @@ class Budget(NamedTuple):
         return self
 
 
+def check_connected(n_edges: int, n_nodes: int, *, n_forest: int) -> None:
+    """Raise an InputError if `n_edges` are fewer than a spanning forest has.
+
+    >>> check_connected(5, 6, n_forest=5)
+    """
+    if n_edges < n_forest:
+        raise InputError(
+            f"{n_edges:,} edges are too few to keep {n_nodes:,} nodes connected (at least "
+            f"{n_forest:,}); increase ",
+            Parameter("n_edges"),
+            " or ",
+            Parameter("keep"),
+        )
+
+
 def predicted_epsilon(n_nodes: int, n_edges: int) -> float:
     """Return the error of a sparsifier of a dense graph.
 

@@ -313,10 +313,10 @@ COMMANDS = (
     "label edges.tsv labels.csv -o sparse-hfs.csv --seed 1 --json",
     "label edges.tsv labels.csv -o kept.csv --n-edges 300 --max-passes 1 --per-class --seed 1"
     " --json",
-    "label edges.tsv labels.csv -o sets.csv --method stable-hfs --prediction-sets 0.2 --seed 1"
+    "label edges.tsv labels.csv -o sets.csv --method in-memory --prediction-sets 0.2 --seed 1"
     " --json",
     "label edges.tsv labels.csv -o positive.csv --positive-class b --top 5 --seed 1 --json",
-    "label edges.tsv labels.csv -o simple.csv --method simple-hfs --seed 1",
+    "label edges.tsv labels.csv -o simple.csv --baseline simple-hfs --seed 1",
     "label edges.tsv labels.csv -o no.csv --method magic",
     "neighbors points.npy -k 4 -o neighbors.csv --json",
     "neighbors points.npy -k 4 -o gaussian.csv --metric euclidean --weight gaussian --json",

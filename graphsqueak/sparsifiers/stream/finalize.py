@@ -20,9 +20,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from graphsqueak.errors import InputError
 from graphsqueak.graph.forest import find_bridges
 from graphsqueak.randomness import Step, child_seed
+from graphsqueak.sparsifiers.budget import check_connected
 from graphsqueak.sparsifiers.error_prediction import (
     GOOD_ERROR,
     ErrorCurve,
@@ -93,11 +93,7 @@ def finalize(state, config, n_edges, *, epsilon=None, consume=False):
     # How many edges an error needs is known only when they are scored.
     if edges.n_edges > n_edges or (epsilon is not None and edges.n_edges > 0):
         n_forest = np.count_nonzero(edges.in_forest)
-        if n_forest > n_edges:
-            raise InputError(
-                f"{n_edges:,} edges are too few to keep {state.n_nodes:,} nodes connected (at "
-                f"least {n_forest:,}); ask for more edges"
-            )
+        check_connected(n_edges, state.n_nodes, n_forest=n_forest)
         if config.options.rescale_to_degrees and not result.is_exact:
             rescale_to_degrees(edges, state.degrees, bridge)
         result, bridge = _score_and_sample(
