@@ -84,7 +84,7 @@ def spam(
     if out is not None:
         check_format(out)
     inputs = [mails, labels]
-    check_outputs({"--out": out}, inputs, printing=printing, force=force or dry_run)
+    check_outputs({"--out": out}, inputs, printing=printing, force=force, is_dry_run=dry_run)
     # An existing model is updated, so that it is checked for a conflict with other paths only.
     paths = {"--out": out, "--model": model}
     atomic.check_outputs(
@@ -95,7 +95,6 @@ def spam(
         print_dry_run(
             [describe_points(mails, layout), f"{labels}: {len(given):,} labels"],
             [path for path in (out, model) if path is not None],
-            force=force or model is not None,
             as_json=printing.as_json,
         )
         return
