@@ -90,7 +90,7 @@ def certify(
     if printing.as_json:
         names = ("steps", "passes", "seconds", "problem", "unresolved")
         record = certificate.figures() | {name: getattr(certificate, name) for name in names}
-        print_json(record | {"input": schema})
+        print_json(record | {"seed": random_state, "input": schema})
     elif not printing.quiet:
         for name, value, meaning in certificate.rows():
             text = f"{value:.4g}" if isinstance(value, float) else str(value)

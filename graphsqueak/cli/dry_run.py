@@ -14,15 +14,13 @@ __all__ = ["describe_beginning", "describe_points", "is_table_of_points", "print
 N_ROWS_CHECKED = 1000
 
 
-def print_dry_run(inputs, outputs, *, force, as_json, record=None):
+def print_dry_run(inputs, outputs, *, as_json, record=None):
     """Print descriptions of the inputs, and the paths of the outputs.
 
     Parameters
     ----------
     inputs : list of str
     outputs : list of path
-    force : bool
-        Whether existing outputs would be overwritten.
     as_json : bool
         Print one JSON object.
     record : dict, optional
@@ -35,7 +33,7 @@ def print_dry_run(inputs, outputs, *, force, as_json, record=None):
     for text in inputs:
         print_line(f"would read   {text}")
     for path in outputs:
-        print_line(f"would write  {_describe_output(path, force=force)}")
+        print_line(f"would write  {_describe_output(path)}")
     print_line("Nothing was done. Omit --dry-run to run the command.")
 
 
@@ -126,7 +124,7 @@ def _copy_first_rows(path, head):
     return True
 
 
-def _describe_output(path, *, force):
+def _describe_output(path):
     if not is_file(path):
         return str(path)
-    return f"{path}, which would be overwritten" if force else f"{path}, which exists: add --force"
+    return f"{path}, which would be overwritten"

@@ -1,4 +1,4 @@
-"""Forecasts of sparsifiers, printed before the work."""
+"""What is measured on small inputs: forecasts before the work, and typical errors after it."""
 
 import math
 
@@ -9,12 +9,14 @@ __all__ = [
     "forecast_of",
     "forecast_record",
     "forecast_small_input",
+    "is_small",
+    "measure_if_small",
     "print_forecast",
 ]
 
-# Bytes of input that sparsify reads once more for a forecast without being asked, which takes about
-# a second. Only the forecast depends on it: with half or twice as much, files between 32 and
-# 128 MiB lose or get one line.
+# Bytes of input that sparsify reads once more without being asked, which takes about a second. Only
+# forecasts and typical errors of resistances depend on it: with half or twice as much, files
+# between 32 and 128 MiB lose or get one line.
 MAX_BYTES_FOR_FORECAST = 2**26
 # Edges in memory for the forecast of `info`, 200 MiB. It is made from a sample of larger graphs.
 MAX_EDGES_IN_MEMORY = 2**22
@@ -39,9 +41,7 @@ def forecast_small_input(source, config):
     source : EdgeSource
     config : SparsifyConfig
     """
-    if not source.is_rereadable:
-        return None
-    if sum(part.n_bytes() for part in source.parts) > MAX_BYTES_FOR_FORECAST:
+    if not is_small(source):
         return None
     from graphsqueak.sparsifiers.forecast import Forecast
 
@@ -51,6 +51,35 @@ def forecast_small_input(source, config):
         source = recent_edges(source, window=config.window, half_life=config.half_life)
     edges = source.to_edge_list()
     return Forecast(edges) if edges.n_edges else None
+
+
+def measure_if_small(source, result):
+    """Return the result, with the typical error of effective resistances if the input is small.
+
+    Parameters
+    ----------
+    source : EdgeSource
+    result : SparsifyResult
+    """
+    from graphsqueak.sparsifiers.typical_error import MAX_EDGES_FOR_RESISTANCES
+    from graphsqueak.system.progress import reporter
+
+    stream = result.stream
+    # The edges of a window are not those of the file, and a projection may be sampled.
+    is_same_graph = not result.config.is_timed and source.is_materialized
+    if stream.is_exact_ or not is_same_graph or not is_small(source):
+        return result
+    if stream.n_edges_seen_ > MAX_EDGES_FOR_RESISTANCES:
+        return result
+    with reporter(result.config.progress, "measuring effective resistances"):
+        return result.with_resistances(source.to_edge_list())
+
+
+def is_small(source):
+    """Return whether the input can be read once more, in about a second."""
+    if not source.is_rereadable:
+        return False
+    return sum(part.n_bytes() for part in source.parts) <= MAX_BYTES_FOR_FORECAST
 
 
 def expected_result(forecast, config):

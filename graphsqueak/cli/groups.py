@@ -10,6 +10,7 @@ and `with_option_groups` replaces this argument by the options of the fields, so
 them. Each option names the panel in which `help_pages` lists it.
 """
 
+import secrets
 from dataclasses import dataclass, fields, is_dataclass
 from functools import wraps
 from inspect import Parameter, Signature, signature
@@ -19,6 +20,7 @@ import typer
 
 from graphsqueak.cli.help_pages import ADVANCED, OUTPUT, PARALLEL, SIZE, TIME, HelpAll
 from graphsqueak.errors import InputError
+from graphsqueak.system.terminal import print_message
 
 __all__ = [
     "Checkpointing",
@@ -42,6 +44,8 @@ __all__ = [
 
 def with_option_groups(command):
     """Return the command with the fields of its option groups as parameters, and --help-all.
+
+    If it has a seed and none is given, one is drawn and printed, so that the run can be repeated.
 
     Examples
     --------
@@ -73,7 +77,19 @@ def with_option_groups(command):
             values[name] = group(
                 **{field.name: arguments.pop(field.name) for field in fields(group)}
             )
-        return command(**arguments, **values)
+        # A resumed run has the seed of its checkpoint.
+        is_resumed = any(
+            group.is_resumable for group in values.values() if isinstance(group, Checkpointing)
+        )
+        is_drawn = arguments.get("random_state", 0) is None and not is_resumed
+        if is_drawn:
+            arguments["random_state"] = secrets.randbits(32)
+        found = command(**arguments, **values)
+        is_printed = any(group.text for group in values.values() if isinstance(group, Printing))
+        if is_drawn and is_printed and not arguments.get("dry_run"):
+            seed = arguments["random_state"]
+            print_message(f"seed {seed}; --seed {seed} gives the same result again")
+        return found
 
     run.__signature__ = Signature(parameters)
     run.__annotations__ = {one.name: one.annotation for one in parameters}
@@ -151,6 +167,7 @@ Seed = Annotated[
         metavar="N",
         min=0,
         help="Random seed. The same seed gives the same result.",
+        show_default="drawn and printed",
         rich_help_panel=ADVANCED,
     ),
 ]
@@ -289,6 +306,11 @@ class Checkpointing:
             "--resume", help="Continue from the state in --checkpoint.", rich_help_panel=ADVANCED
         ),
     ] = False
+
+    @property
+    def is_resumable(self):
+        """Whether the run is resumed and there is a state to resume."""
+        return self.resume and self.checkpoint is not None and self.note_missing() is None
 
     @property
     def resumed_path(self):

@@ -24,16 +24,26 @@ from graphsqueak.cli.output import (
     print_line,
     print_summary,
 )
-from graphsqueak.cli.reading import Edges, Reading, paths_read, report_schema
+from graphsqueak.cli.reading import (
+    Edges,
+    Reading,
+    announce_schema,
+    paths_read,
+    report_schema,
+)
 from graphsqueak.errors import InputError
 from graphsqueak.ssl.label_table import read_label_table
 
 __all__ = ["label"]
 
-# Class of the estimator by the name of --method. The first two estimate eta and class priors.
+# Class of the estimator by the name of --method.
 METHODS = {
-    "sparse-hfs": "SparseHFSClassifier",
-    "stable-hfs": "StableHFSClassifier",
+    "auto": "SparseHFSClassifier",
+    "streaming": "SparseHFSClassifier",
+    "in-memory": "StableHFSClassifier",
+}
+# Class of the estimator by the name of --baseline.
+BASELINES = {
     "hfs": "HFSClassifier",
     "simple-hfs": "SimpleHFSClassifier",
     "subsampling": "SubsampledHFSClassifier",
@@ -41,7 +51,6 @@ METHODS = {
     "1nn": "NearestLabelClassifier",
     "poisson": "PoissonClassifier",
 }
-STABLE_METHODS = ("sparse-hfs", "stable-hfs")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,15 +60,22 @@ class Classifier:
     method: Annotated[
         Literal[tuple(METHODS)],  # type: ignore[valid-type]
         typer.Option(
-            help="Classifier. sparse-hfs streams the edges in a few passes. stable-hfs loads the "
-            "graph. Others are baselines."
+            help="auto and streaming read the edges in a few passes (Sparse-HFS). in-memory loads "
+            "the graph (Stable-HFS). Their labels are nearly the same."
         ),
-    ] = "sparse-hfs"
+    ] = "auto"
+    baseline: Annotated[
+        Literal[tuple(BASELINES)] | None,  # type: ignore[valid-type]
+        typer.Option(
+            help="Use a simpler classifier, for comparison. It loads the graph.",
+            rich_help_panel=ADVANCED,
+        ),
+    ] = None
     max_passes: Annotated[
         str,
         typer.Option(
             metavar="N|auto",
-            help="Maximum number of passes over the edges (sparse-hfs). auto stops when the labels "
+            help="Maximum number of passes over the edges (streaming). auto stops when the labels "
             "have settled, after at most four passes; a pipe has one.",
         ),
     ] = "auto"
@@ -81,6 +97,18 @@ class Classifier:
         ),
     ] = False
 
+    @property
+    def is_streaming(self):
+        """Whether the edges are streamed instead of loaded."""
+        return self.baseline is None and self.method != "in-memory"
+
+    @property
+    def name(self):
+        """What --json calls the classifier: streaming, in-memory, or the baseline."""
+        if self.baseline is not None:
+            return self.baseline
+        return "streaming" if self.is_streaming else "in-memory"
+
     def make(self, size, *, random_state, progress):
         """Return the estimator; an InputError if options do not go together."""
         from graphsqueak import ssl
@@ -92,20 +120,25 @@ class Classifier:
             raise InputError(
                 f"--max-passes {self.max_passes} is neither auto nor a positive number"
             )
-        if self.method != "sparse-hfs" and self.max_passes != "auto":
-            raise InputError("--max-passes is for --method sparse-hfs; others load the graph")
-        if self.method != "sparse-hfs" and budget != (None, None, None):
-            raise InputError("--keep, --n-edges and --epsilon are for --method sparse-hfs")
-        if self.method not in STABLE_METHODS:
+        if self.baseline is not None and self.method != "auto":
+            raise InputError(
+                f"--method {self.method} and --baseline {self.baseline} exclude each other; omit "
+                "one of them"
+            )
+        if not self.is_streaming and self.max_passes != "auto":
+            raise InputError("--max-passes is for --method streaming; others load the graph")
+        if not self.is_streaming and budget != (None, None, None):
+            raise InputError("--keep, --n-edges and --epsilon are for --method streaming")
+        if self.baseline is not None:
             if self.eta is not None:
-                raise InputError("--eta is for the methods sparse-hfs and stable-hfs")
+                raise InputError("--eta is not a parameter of baselines; omit --baseline")
             if self.calibrated:
-                raise InputError("--calibrated and --recall are for sparse-hfs and stable-hfs")
+                raise InputError("--calibrated and --recall are not for baselines; omit --baseline")
+            return getattr(ssl, BASELINES[self.baseline])(random_state=random_state)
         estimator = getattr(ssl, METHODS[self.method])(random_state=random_state)
-        if self.method in STABLE_METHODS:
-            eta = "auto" if self.eta is None else self.eta
-            estimator.set_params(eta=eta, calibrated=self.calibrated)
-        if self.method == "sparse-hfs":
+        eta = "auto" if self.eta is None else self.eta
+        estimator.set_params(eta=eta, calibrated=self.calibrated)
+        if self.is_streaming:
             max_passes = self.max_passes if self.max_passes == "auto" else int(self.max_passes)
             estimator.set_params(**budget._asdict(), max_passes=max_passes, progress=progress)
         return estimator
@@ -163,6 +196,15 @@ def label(
             "tsv, parquet).",
         ),
     ],
+    node_column: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Column of node ids in LABELS.", show_default="node"),
+    ] = None,
+    label_column: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Column of labels in LABELS.", show_default="label"),
+    ] = None,
+    *,
     out: Annotated[
         str,
         typer.Option(
@@ -190,7 +232,6 @@ def label(
     ] = False,
     force: Force = False,
     dry_run: DryRun = False,
-    *,
     classifier: Classifier,
     detection: Detection,
     size: Size,
@@ -206,17 +247,18 @@ def label(
     1 / classes. Nodes of LABELS without an edge are included as well: with their own label and
     confidence 1, or like components without a label.
 
-    The method sparse-hfs streams the edges and never loads them, with the labels of stable-hfs on
-    the whole graph. A pipe is read once, and its labels are those of a part of the edges. Other
-    methods load the graph.
+    With --method streaming, the default, edges are never loaded, and labels are those of in-memory
+    on the whole graph, up to a few. A pipe is read once, and its labels are those of a part of the
+    edges.
 
-    In LABELS, an empty label means unknown. A column weight is the weight of each label in the loss
-    (empty is 1, 0 ignores the label). With a column truth, the accuracy over unlabeled nodes is
-    reported. Classes of a prediction set are separated by |.
+    In LABELS, --node-column and --label-column name the columns. An empty label means unknown. A
+    column weight is the weight of each label in the loss (empty is 1, 0 ignores the label). With a
+    column truth, the accuracy over unlabeled nodes is reported. Classes of a prediction set are
+    separated by |.
 
     Examples:
       graphsqueak label edges.tsv.gz labels.csv -o labeled.csv
-      graphsqueak label edges.tsv labels.csv -o labeled.csv --method stable-hfs
+      graphsqueak label edges.tsv labels.csv -o labeled.csv --method in-memory
       graphsqueak label edges.tsv labels.csv -o labeled.csv --positive-class red --top 10
     """
     from graphsqueak.sources.files.writing import write_columns
@@ -232,14 +274,17 @@ def label(
         {"--out": out},
         [*paths_read(edges, source), labels],
         printing=printing,
-        force=force or dry_run,
+        force=force,
+        is_dry_run=dry_run,
     )
-    label_table = read_label_table(labels, ids=reading.ids)
+    label_table = read_label_table(
+        labels, ids=reading.ids, node_column=node_column, label_column=label_column
+    )
     given = label_table.given
-    if label_table.weight and classifier.method not in STABLE_METHODS:
+    if label_table.weight and classifier.baseline is not None:
         raise InputError(
-            f"{labels} has weights of labels, which are for sparse-hfs and stable-hfs; use one of "
-            "these, or remove the column weight"
+            f"{labels} has weights of labels, which baselines do not use; omit --baseline, or "
+            "remove the column weight"
         )
     graph = _select_recent(source, model, window, reading)
     if prediction_sets is not None:
@@ -247,10 +292,9 @@ def label(
     detection.check(given.values())
     if dry_run:
         text = f"{labels}: {len(given):,} labels of {len(set(given.values())):,} classes"
-        print_dry_run(
-            [describe_beginning(source), text], [out], force=force, as_json=printing.as_json
-        )
+        print_dry_run([describe_beginning(source), text], [out], as_json=printing.as_json)
         return
+    announce_schema(source, quiet=printing.quiet)
     messages = _fit(model, graph, given, label_table.weight)
     absent = absent_nodes(label_table.nodes, model.ids_)
     # A label of weight 0 is ignored.
@@ -286,10 +330,10 @@ def label(
         "passes": getattr(model, "n_passes_", 1),
         "unstable": getattr(model, "n_unstable_", 0),
         "seconds": time.perf_counter() - began,
-        "method": classifier.method,
+        "method": classifier.name,
         "seed": random_state,
         **record,
-        "input": report_schema(source, quiet=printing.quiet),
+        "input": report_schema(source, quiet=printing.quiet, is_announced=True),
     }
     if label_table.truth:
         record["accuracy"] = accuracy(labeled, given, label_table.truth)
@@ -428,7 +472,7 @@ def _describe(record, positive_class):
 
 def _describe_passes(record):
     """Return the number of passes, and how many labels may differ from those of the whole graph."""
-    if record["method"] != "sparse-hfs":
+    if record["method"] != "streaming":
         return "in"
     if record["unstable"] is None:
         return "in one pass, from a part of the edges, in"

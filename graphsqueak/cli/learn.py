@@ -146,7 +146,12 @@ def learn(
       graphsqueak learn houses.csv --target price -o predictions.csv
       graphsqueak learn houses.csv --target price --n-landmarks 200 --gamma auto
     """
-    from graphsqueak.online.table import is_predictions, learn_table, predictions_of
+    from graphsqueak.online.table import (
+        is_predictions,
+        learn_table,
+        predictions_of,
+        saved_seed,
+    )
 
     if out is not None:
         check_format(out)
@@ -165,6 +170,8 @@ def learn(
     missing = checkpointing.note_missing()
     if missing is not None and not printing.quiet:
         print_line(missing, on_stderr=True)
+    if random_state is None:
+        random_state = saved_seed(checkpoint)
     estimator = learner.make(random_state)
     for _, path, is_of_earlier_run in side_outputs:
         if force and exists(path) and not is_of_earlier_run(path):

@@ -195,11 +195,12 @@ def neighbors(
         {"--out": out, "--label-template": label_template},
         [points],
         printing=printing,
-        force=force or dry_run,
+        force=force,
+        is_dry_run=dry_run,
     )
     if dry_run:
         description = describe_points(points, mail.layout)
-        print_dry_run([description], outputs, force=force, as_json=printing.as_json)
+        print_dry_run([description], outputs, as_json=printing.as_json)
         return
     with written_together():
         with reporter(printing.progress, f"reading {points}"):

@@ -26,7 +26,14 @@ __all__ = [
 
 
 def check_outputs(
-    outputs, inputs, *, printing, force=False, side_outputs=(), resumed_checkpoint=None
+    outputs,
+    inputs,
+    *,
+    printing,
+    force=False,
+    is_dry_run=False,
+    side_outputs=(),
+    resumed_checkpoint=None,
 ):
     """Refuse, before the work, outputs that cannot be written, are inputs, or already exist.
 
@@ -40,6 +47,8 @@ def check_outputs(
         With --json, standard output is taken. With --quiet, no question is asked.
     force : bool
         Replace existing files. Otherwise a person at a terminal is asked.
+    is_dry_run : bool
+        Ask no question.
     side_outputs : sequence of (str, path, callable)
         Other files that a run writes next to its checkpoint: description, path, and a function that
         recognizes a file of an earlier run, which is replaced without `force`. The note of the
@@ -68,7 +77,7 @@ def check_outputs(
             )
     for option, path in paths.items():
         if not force and not _is_replaceable(option, path, resumed_checkpoint):
-            _ask_to_replace(option, path, quiet=printing.quiet)
+            _ask_to_replace(option, path, quiet=printing.quiet or is_dry_run)
 
 
 def check_format(path):
@@ -171,6 +180,8 @@ def _readable(value):
 
 
 def _as_json_value(value):
+    if isinstance(value, dict):
+        return {name: _as_json_value(one) for name, one in value.items()}
     if hasattr(value, "item"):
         value = value.item()
     if isinstance(value, float) and not abs(value) < float("inf"):

@@ -10,7 +10,7 @@ from graphsqueak.cli.help_pages import INPUT, PROJECTION, TIME
 from graphsqueak.cli.output import print_line
 from graphsqueak.errors import InputError
 
-__all__ = ["Edges", "Reading", "paths_read", "report_schema"]
+__all__ = ["Edges", "Reading", "announce_schema", "paths_read", "report_schema"]
 
 STANDARD_INPUT = "-"
 Edges = Annotated[
@@ -258,7 +258,18 @@ class Reading:
         )
 
 
-def report_schema(source, *, quiet, dropped=None):
+def announce_schema(source, *, quiet):
+    """Print how the input was interpreted as soon as it is known, before the work.
+
+    The line is printed on standard error. `report_schema` completes it after the work.
+    """
+    if not quiet:
+        source.when_schema_is_known(
+            lambda schema: print_line("; ".join(_describe_schema(schema)), on_stderr=True)
+        )
+
+
+def report_schema(source, *, quiet, dropped=None, is_announced=False):
     """Print in one line on standard error how the input was interpreted.
 
     Parameters
@@ -269,6 +280,8 @@ def report_schema(source, *, quiet, dropped=None):
         Print nothing.
     dropped : dict, optional
         Counts of dropped edges, if workers have read the parts of `source`.
+    is_announced : bool
+        Print the counts only, since `announce_schema` has printed the rest.
 
     Returns
     -------
@@ -276,8 +289,14 @@ def report_schema(source, *, quiet, dropped=None):
         The schema, for the JSON record of a command.
     """
     schema = source.inferred_schema | (dropped or {})
-    if not quiet:
-        print_line("; ".join(_describe_schema(schema)), on_stderr=True)
+    if quiet:
+        return schema
+    counts = list(_describe_counts(schema))
+    parts = [*_describe_schema(schema), *counts]
+    if is_announced:
+        parts = [f"{schema['name']}: {counts[0]}", *counts[1:]] if counts else []
+    if parts:
+        print_line("; ".join(parts), on_stderr=True)
     return schema
 
 
@@ -295,7 +314,7 @@ def _column(name):
 
 
 def _describe_schema(schema):
-    """Yield the parts of the line about a schema."""
+    """Yield the parts of the line about a schema that are known at the beginning."""
     weights = "none" if schema["weights"] is None else schema["weights"]
     yield f"{schema['name']}: undirected"
     yield "columns {}, {}".format(*schema["columns"])
@@ -306,6 +325,10 @@ def _describe_schema(schema):
         yield f"times {schema['times']}"
     if schema["sides"]:
         yield "{} and {} kept apart".format(*schema["sides"])
+
+
+def _describe_counts(schema):
+    """Yield what was dropped and repeated, which is known at the end."""
     for name, text in (
         ("self_loops", "self-loop{} dropped"),
         ("zero_weights", "edge{} of weight zero dropped"),

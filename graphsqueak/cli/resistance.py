@@ -115,6 +115,7 @@ def resistance(
         "edges": source.n_edges_read,
         "resistances": len(result),
         "seconds": time.perf_counter() - began,
+        "seed": random_state,
         "input": report_schema(source, quiet=printing.quiet),
     }
     if printing.as_json:

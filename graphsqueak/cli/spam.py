@@ -120,7 +120,7 @@ def spam(
         if path not in (None, atomic.STANDARD_OUTPUT):
             check_format(path)
     inputs = [mails, labels]
-    check_outputs(outputs, inputs, printing=printing, force=force or dry_run)
+    check_outputs(outputs, inputs, printing=printing, force=force, is_dry_run=dry_run)
     # An existing model is updated, so that it is checked for a conflict with other paths only.
     paths = {option: path for option, path in (outputs | {"--model": model}).items() if path}
     atomic.check_outputs(
@@ -135,7 +135,6 @@ def spam(
         print_dry_run(
             [describe_points(mails, layout), f"{labels}: {len(given):,} labels"],
             list(paths.values()),
-            force=force or model is not None,
             as_json=printing.as_json,
         )
         return

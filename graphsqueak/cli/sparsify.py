@@ -10,6 +10,8 @@ from graphsqueak.cli.forecasts import (
     expected_result,
     forecast_record,
     forecast_small_input,
+    is_small,
+    measure_if_small,
     print_forecast,
 )
 from graphsqueak.cli.groups import (
@@ -35,7 +37,13 @@ from graphsqueak.cli.output import (
     print_table,
     write_result,
 )
-from graphsqueak.cli.reading import Edges, Reading, paths_read, report_schema
+from graphsqueak.cli.reading import (
+    Edges,
+    Reading,
+    announce_schema,
+    paths_read,
+    report_schema,
+)
 from graphsqueak.errors import InputError
 from graphsqueak.system.atomic import note_written, resumable_from, written_together
 
@@ -125,10 +133,19 @@ def sparsify(
         typer.Option(
             "--follow",
             help="Read a growing file or a pipe, and write --out again every "
-            "--checkpoint-interval seconds, until Ctrl-C or the end of the pipe.",
+            "--interval seconds, until Ctrl-C or the end of the pipe.",
             rich_help_panel=TIME,
         ),
     ] = False,
+    interval: Annotated[
+        float,
+        typer.Option(
+            metavar="SECONDS",
+            min=0,
+            help="With --follow: time between two updates of --out.",
+            rich_help_panel=TIME,
+        ),
+    ] = 60.0,
     *,
     size: Size,
     method: Method,
@@ -212,18 +229,21 @@ def sparsify(
         {"--checkpoint": checkpointing.checkpoint, "--out": out, "--report": report},
         paths_read(edges, source),
         printing=printing,
-        force=force or dry_run or (follow and checkpointing.resume),
+        force=force or (follow and checkpointing.resume),
+        is_dry_run=dry_run,
         resumed_checkpoint=checkpointing.resumed_path,
     )
     missing = checkpointing.note_missing()
     if missing is not None and not printing.quiet:
         print_line(missing, on_stderr=True)
     if follow:
-        _follow(source, config, out, header=not no_header_out, printing=printing)
+        announce_schema(source, quiet=printing.quiet)
+        _follow(source, config, out, interval=interval, header=not no_header_out, printing=printing)
         return
     if dry_run:
-        _print_dry_run(source, config, [out, report], force=force, as_json=printing.as_json)
+        _print_dry_run(source, config, [out, report], as_json=printing.as_json)
         return
+    announce_schema(source, quiet=printing.quiet)
     if printing.text and not (config.is_tree or config.is_timed or config.epsilon is not None):
         forecast = forecast_small_input(source, config)
         expected = None if forecast is None else expected_result(forecast, config)
@@ -231,13 +251,15 @@ def sparsify(
             print_line(expected, on_stderr=True)
     with resumable_from(config.checkpoint):
         result = run_sparsify(source, config)
+        if printing.text or printing.as_json or report is not None:
+            result = measure_if_small(source, result)
         with written_together():
             write_result(result.sparsifier, out, header=not no_header_out)
             if report is not None:
                 _write_report(result, report, edges=edges, out=out, source=source, reading=reading)
             if config.checkpoint is not None:
                 note_written(config.checkpoint, [out, report])
-    schema = report_schema(source, quiet=printing.quiet, dropped=result.dropped)
+    schema = report_schema(source, quiet=printing.quiet, dropped=result.dropped, is_announced=True)
     if printing.as_json:
         print_json(result.record() | {"input": schema})
     elif not printing.quiet:
@@ -245,8 +267,8 @@ def sparsify(
 
 
 def _print_result(result, out):
-    """Print sizes and time, then the error in words and what to do about it."""
-    from graphsqueak.sparsifiers.result import error_in_short, next_step, uses, verdict
+    """Print sizes and time, then the errors in words and what to do about them."""
+    from graphsqueak.sparsifiers.result import next_step, uses, verdict
 
     stream = result.stream
     times = ""
@@ -254,7 +276,7 @@ def _print_result(result, out):
         times = " of times {:.15g} to {:.15g}".format(*result.span)
     print_summary(
         f"{result.sparsifier.n_edges:,} of {stream.n_edges_recent_:,} edges{times} on "
-        f"{stream.n_nodes_:,} nodes in {result.seconds:.1f} s, {error_in_short(result)}, in {out}",
+        f"{stream.n_nodes_:,} nodes in {result.seconds:.1f} s, in {out}",
         out,
     )
     for text in (verdict(result), uses(result), next_step(result)):
@@ -278,7 +300,7 @@ def _write_report(result, report, *, edges, out, source, reading):
         )
 
 
-def _follow(source, config, out, *, header, printing):
+def _follow(source, config, out, *, interval, header, printing):
     """Write the sparsifier of a growing file at intervals, with a line each."""
     from graphsqueak.sparsifiers.run import follow_stream
 
@@ -293,10 +315,10 @@ def _follow(source, config, out, *, header, printing):
             text = f"{sparsifier.n_edges:,} edges of {stream.n_edges_recent_:,} so far, in {out}"
             print_line(text, on_stderr=True)
 
-    stream = follow_stream(source, config, write)
+    stream = follow_stream(source, config, write, interval=interval)
     if stream.n_edges_seen_ == 0:
         return
-    schema = report_schema(source, quiet=printing.quiet)
+    schema = report_schema(source, quiet=printing.quiet, is_announced=True)
     if printing.as_json:
         print_json(
             {
@@ -309,12 +331,12 @@ def _follow(source, config, out, *, header, printing):
         )
 
 
-def _print_dry_run(source, config, paths, *, force, as_json):
+def _print_dry_run(source, config, paths, *, as_json):
     """Print what would be read and written, and a forecast if the input is small."""
-    from graphsqueak.sparsifiers.run import open_stream
+    from graphsqueak.sparsifiers.run import check_run
 
+    n_seen = check_run(source, config, reads_all=is_small(source))
     inputs = [describe_beginning(source)]
-    n_seen = 0 if config.is_tree else open_stream(config).n_edges_seen_
     if n_seen:
         inputs.append(f"{config.checkpoint}, which has seen {n_seen:,} edges")
     forecast = forecast_small_input(source, config)
@@ -327,7 +349,6 @@ def _print_dry_run(source, config, paths, *, force, as_json):
     print_dry_run(
         inputs,
         [path for path in paths if path is not None],
-        force=force,
         as_json=as_json,
         record={} if forecast is None else forecast_record(forecast),
     )

@@ -104,7 +104,7 @@ def commands(folder: Path) -> list[str]:
         ["sparsify", dense, "-o", sparse, "--keep", KEEP, "--report", report],
         ["label", dense, labels, "-o", labeled, "--keep", KEEP, "--max-passes", MAX_PASSES],
         ["neighbors", folder / "mails.npz", "-k", N_NEIGHBORS_CHOSEN, "-o", few_edges],
-        ["label", few_edges, labels, "-o", few_labeled, "--method", "stable-hfs"],
+        ["label", few_edges, labels, "-o", few_labeled, "--method", "in-memory"],
     ]
     return [shlex.join(["graphsqueak", *map(str, words)]) for words in command_lines]
 

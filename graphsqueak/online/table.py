@@ -37,7 +37,7 @@ from graphsqueak.system.progress import Progress, reporter
 from graphsqueak.system.remote import open_bytes
 from graphsqueak.validation import check_choice, check_count, check_real
 
-__all__ = ["TableRun", "is_predictions", "learn_table", "predictions_of"]
+__all__ = ["TableRun", "is_predictions", "learn_table", "predictions_of", "saved_seed"]
 
 # A target with more different integers is regression, for task="auto".
 MAX_CLASSES = 20
@@ -146,8 +146,10 @@ def learn_table(
         )
     _check_paths(path, out, checkpoint)
     # A checkpoint is resumed only with the parameters it was written with.
+    random_state = getattr(learner, "random_state", None)
     parameters = {
         "format": _FORMAT,
+        "random_state": random_state if isinstance(random_state, int) else None,
         "batch_size": batch_size,
         "target": target,
         "task": task,
@@ -221,6 +223,18 @@ def is_predictions(path):
         return False
     with open_bytes(path) as file:
         return file.read(len(_PREDICTIONS_HEADER)) in (_PREDICTIONS_HEADER, b"")
+
+
+def saved_seed(checkpoint):
+    """Return the seed of the run that wrote a checkpoint; None if it had none.
+
+    Parameters
+    ----------
+    checkpoint : path
+    """
+    path = local_path(checkpoint)
+    parameters, _ = unpack_state(path.read_bytes(), path)
+    return parameters.get("random_state")
 
 
 class _Checkpoint:

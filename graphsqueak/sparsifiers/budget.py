@@ -15,7 +15,7 @@ close to this bound on dense graphs, so n_edges edges on n nodes predict
 
 The first term is Python, its libraries and a batch of edges. The second is degrees, forest, ids and
 their table, and the columns of the solves. The third is the kept edges, twice while parallel edges
-are merged, and their matrix. A serialized state has 20 bytes per node, if ids are integers, and 12
+are merged, and their matrix. A serialized state has 28 bytes per node, if ids are integers, and 12
 bytes per kept edge.
 """
 
@@ -120,6 +120,21 @@ class Budget(NamedTuple):
                 " is a fraction of the edges, at most 1; give 0.3 for 30 % of them",
             )
         return self
+
+
+def check_connected(n_edges: int, n_nodes: int, *, n_forest: int) -> None:
+    """Raise an InputError if `n_edges` are fewer than a spanning forest has.
+
+    >>> check_connected(5, 6, n_forest=5)
+    """
+    if n_edges < n_forest:
+        raise InputError(
+            f"{n_edges:,} edges are too few to keep {n_nodes:,} nodes connected (at least "
+            f"{n_forest:,}); increase ",
+            Parameter("n_edges"),
+            " or ",
+            Parameter("keep"),
+        )
 
 
 def predicted_epsilon(n_nodes: int, n_edges: int) -> float:
@@ -270,4 +285,4 @@ def in_memory_bytes(n_nodes: int, n_edges: int) -> int:
 
 def state_bytes(n_nodes, n_kept):
     """Return the approximate size of a serialized state."""
-    return 20 * n_nodes + 12 * n_kept
+    return 28 * n_nodes + 12 * n_kept

@@ -173,10 +173,6 @@ class SparsifyConfig:
         # A stream that dropped no edge is the graph itself.
         if self.method != "subgraph" or stream.is_exact_ or not stream.n_edges_seen_:
             return False
-        if not source.is_materialized:
-            raise _refused_subgraph(
-                "needs the graph in memory, and the projection of a table is never built; use"
-            )
         n_edges = stream.n_edges_seen_
         n_bytes = in_memory_bytes(stream.n_nodes_, n_edges)
         check_fits(n_bytes, f"a subgraph of a graph of {n_edges:,} edges")
@@ -192,6 +188,10 @@ class SparsifyConfig:
         if self.method == "subgraph" and not is_rereadable:
             raise _refused_subgraph(
                 "reads the input twice; a pipe can be read once: write it to a file, or use"
+            )
+        if self.method == "subgraph" and not source.is_materialized:
+            raise _refused_subgraph(
+                "needs the graph in memory, and the projection of a table is never built; use"
             )
         if self.certify and not is_rereadable:
             raise InputError(

@@ -46,6 +46,10 @@ _NODE_QUANTILE = 0.99
 # size of the sample changes predictions by 0.1 %. The mean instead of the quantile lowers them, by
 # 10 % on a graph with heavy-tailed degrees.
 _MAX_EDGES = 2**22
+# Error that is suggested if the error of a result is larger: any cut then has at least half of its
+# weight. Two cuts change relative to each other by at most kappa = 3, (1 + error) / (1 - error),
+# which preserves clusters. Only messages depend on it.
+GOOD_ERROR = 0.5
 # Points of a curve, from a spanning forest to all edges, and at most as many near epsilon.
 _N_CURVE_POINTS = 6
 

@@ -1,30 +1,40 @@
 """Result of `sparsify`, as figures and in words.
 
-In words, an error of 0.1 means that the weight between any group of nodes and all others is off by
-at most 10 %. It is 0 if no edge was dropped, measured if there is a certificate, and predicted
-otherwise.
+Two errors are reported. The *typical error* is the median over random cuts, degrees and effective
+resistances (`typical_error`). The *worst-case error* is that of all cuts: an error of 0.1 means
+that the weight between any group of nodes and all others is off by at most 10 %. It is 0 if no edge
+was dropped, measured if there is a certificate, and predicted otherwise.
 """
 
 import math
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
 
 from graphsqueak.graph.edge_list import EdgeList
-from graphsqueak.sparsifiers.budget import Budget
 from graphsqueak.sparsifiers.certificate.certificate import Certificate
 from graphsqueak.sparsifiers.config import SparsifyConfig
+from graphsqueak.sparsifiers.error_prediction import GOOD_ERROR, ErrorCurve
 from graphsqueak.sparsifiers.forecast import round_up
+from graphsqueak.sparsifiers.stream.base_stream import seed_from
 from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier
 from graphsqueak.sparsifiers.stream.timed_sparsifier import TimedSparsifier
 from graphsqueak.sparsifiers.tree.parts import TreeResult
+from graphsqueak.sparsifiers.typical_error import TypicalError, measure_resistances
 from graphsqueak.system.memory import peak_rss
 
-# Error up to which a sparsifier is called good, and which is suggested if it is not: any cut then
-# has at least half of its weight. Two cuts change relative to each other by at most kappa = 3,
-# (1 + error) / (1 - error), which preserves clusters. Only the wording of messages depends on it.
-_GOOD_ERROR = 0.5
-# Error from which cuts are not trusted: kappa = 9. Only the wording of messages depends on it.
+# Worst-case error from which cuts are not trusted: kappa = 9. Only the wording of messages depends
+# on it.
 _ROUGH_ERROR = 0.8
+# Largest median errors that are called accurate and roughly accurate, as in `compare`. Only the
+# wording of messages depends on them.
+_ACCURATE = 0.1
+_ROUGHLY_ACCURATE = 0.35
+# Random edges are as accurate if no median error is larger by this factor. Errors below 1 % count
+# as 1 %. Only the wording of messages depends on it.
+_EQUAL_ERROR_RATIO = 1.5
+_QUANTITIES = {"cuts": "cuts", "degrees": "degrees", "resistances": "effective resistances"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,6 +52,9 @@ class SparsifyResult:
         Predicted error, 0 if no edge was dropped.
     n_runs : int
         Runs that were needed to meet `epsilon`.
+    typical_error : TypicalError
+        Median errors of cuts and degrees, and of effective resistances if they were measured
+        (`with_resistances`), with those of random edges.
     config : SparsifyConfig
     dropped : dict
         Numbers of self-loops, edges of weight zero and bad lines.
@@ -61,6 +74,7 @@ class SparsifyResult:
     method: str
     epsilon_predicted: float
     n_runs: int
+    typical_error: TypicalError
     config: SparsifyConfig
     dropped: dict[str, int]
     tree: TreeResult | None
@@ -84,6 +98,18 @@ class SparsifyResult:
         """Error of the stream on a few cuts; None for a subgraph, which it did not make."""
         return None if self.method == "subgraph" else self.stream.cut_error_lower_
 
+    def with_resistances(self, graph: EdgeList) -> Self:
+        """Return the result with the typical error of effective resistances, measured here.
+
+        Parameters
+        ----------
+        graph : EdgeList
+            The whole graph. It takes about 30 linear systems.
+        """
+        seed = seed_from(self.config.random_state)
+        error = measure_resistances(self.typical_error, graph, self.sparsifier, seed=seed)
+        return replace(self, typical_error=error)
+
     def record(self) -> dict[str, Any]:
         """Return the figures by name, as `graphsqueak sparsify --json` prints them."""
         stream = self.stream
@@ -98,6 +124,8 @@ class SparsifyResult:
             "resparsifications": stream.n_resparsifications_,
             "epsilon_predicted": self.epsilon_predicted,
             "cut_error_lower": self.cut_error_lower,
+            "typical_error": self.typical_error.sparsifier._asdict(),
+            "typical_error_of_random_edges": self.typical_error.random_edges._asdict(),
             "components": stream.n_components_,
             "seed": self.config.random_state,
         }
@@ -155,43 +183,98 @@ def error_in_short(result: SparsifyResult) -> str:
 
 
 def verdict(result: SparsifyResult) -> str:
-    """Return what the error means for cuts.
+    """Return the typical error, compared with random edges, and then the worst case.
 
     >>> from graphsqueak.sources import complete
     >>> from graphsqueak.sparsifiers.config import SparsifyConfig
     >>> from graphsqueak.sparsifiers.run import run_sparsify
     >>> config = SparsifyConfig(n_edges=20_000, certify=True, random_state=7)
     >>> print(verdict(run_sparsify(complete(300), config)))
-    A good sparsifier. Between any group of nodes and all others, the sparsifier has the graph's
-    total weight within 1... %, always.
+    Typical error: cuts ... % (random edges 0.36 %), degrees ... % (random edges 4.5 %). Accurate
+    for typical quantities. Worst case: error 0.1..., kappa 1.2... (measured, exact). Between any
+    group of nodes and all others, the sparsifier has the graph's total weight within ... % (exact).
     """
-    stream = result.stream
-    certificate = result.certificate
-    if stream.is_exact_:
-        if result.span is not None:
-            return "The output has all edges that are not too old."
-        n_parallel = stream.n_edges_seen_ - result.sparsifier.n_edges
-        parallel = f"; {n_parallel:,} edges that repeat others were added to them"
-        return f"The output is the whole graph{parallel if n_parallel else ''}."
-    chosen = ""
+    if result.stream.is_exact_:
+        return _describe_whole_graph(result)
+    sentences = [_typical_sentence(result.typical_error)]
     if result.method == "subgraph":
-        chosen = (
+        sentences.append(
             "The edges are a subgraph for preconditioning: their weights are the graph's times "
             f"{result.factor:.3g}, and their total weight is "
             f"{100 * result.total_weight_ratio:.0f} % of the graph's. Cuts and degrees are not "
-            "preserved. "
+            "preserved."
         )
+    sentences.append(_worst_case(result))
+    return " ".join(filter(None, sentences))
+
+
+def _describe_whole_graph(result):
+    if result.span is not None:
+        return "Error 0: the output has all edges that are not too old."
+    n_parallel = result.stream.n_edges_seen_ - result.sparsifier.n_edges
+    parallel = ""
+    if n_parallel:
+        parallel = f"; {n_parallel:,} edges that repeat others were added to them"
+    return f"Error 0: nothing was dropped, and the output is the whole graph{parallel}."
+
+
+def _typical_sentence(typical_error):
+    """Return the median errors with those of random edges, and a grade.
+
+    >>> from graphsqueak.sparsifiers.typical_error import MedianErrors
+    >>> errors = MedianErrors(cuts=0.004, degrees=0.05), MedianErrors(cuts=0.02, degrees=0.5)
+    >>> print(_typical_sentence(TypicalError(*errors)))
+    Typical error: cuts 0.4 % (random edges 2 %), degrees 5 % (random edges 50 %). Accurate for
+    typical quantities.
+    """
+    rows = typical_error.rows()
+    if not rows:
+        return ""
+    errors = ", ".join(
+        f"{_QUANTITIES[name]} {_percent(error)} (random edges {_percent(baseline)})"
+        for name, error, baseline in rows
+    )
+    grade = "Inaccurate even"
+    if typical_error.largest <= _ROUGHLY_ACCURATE:
+        grade = "Accurate" if typical_error.largest <= _ACCURATE else "Roughly accurate"
+    comparison = ""
+    if all(baseline <= _EQUAL_ERROR_RATIO * max(error, 0.01) for _, error, baseline in rows):
+        comparison = " Random edges are at least about as accurate."
+    return f"Typical error: {errors}. {grade} for typical quantities.{comparison}"
+
+
+def _percent(error):
+    """Return an error in percent with two digits.
+
+    >>> [_percent(error) for error in (0.0, 0.0000321, 0.0123, 0.5, 23.0, math.inf)]
+    ['0 %', '0.0032 %', '1.2 %', '50 %', '2,300 %', 'infinite: disconnected pairs']
+    """
+    if math.isinf(error):
+        return "infinite: disconnected pairs"
+    # Rescaled degrees are exact up to rounding.
+    if error < 1e-9:
+        return "0 %"
+    return f"{100 * error:.2g} %" if error < 0.995 else f"{100 * error:,.0f} %"
+
+
+def _worst_case(result):
+    """Return the error of the worst cut, certified or predicted."""
+    certificate = result.certificate
+    short = f"Worst case: {error_in_short(result)}."
     if certificate is not None:
-        return f"{_grade(certificate)}{chosen}{certificate.in_words()}"
-    if chosen:
-        return f"Not measured. {chosen.rstrip()}"
+        words = certificate.in_words()
+        # Otherwise there is no bound.
+        is_bounded = not certificate.problem and math.isfinite(certificate.epsilon_upper)
+        return f"{short} {words}" if is_bounded else words
+    if result.method == "subgraph":
+        return short
     if (error := result.epsilon_predicted) < _ROUGH_ERROR:
         return (
-            "Not measured. The weight between any group of nodes and all others is expected within "
+            f"{short} The weight between any group of nodes and all others is expected within "
             f"about {100 * error:.0f} % of the graph's."
         )
     return (
-        "Not measured, and too few edges to preserve every cut: the total weight is "
+        f"{short} There are too few edges to preserve every cut: the total weight is "
         f"{100 * result.total_weight_ratio:.0f} % of the graph's and connected nodes stay "
         "connected, but the weight between some group of nodes and all others may be several times "
         "the graph's, or a small part of it."
@@ -206,9 +289,9 @@ def uses(result: SparsifyResult) -> str:
     >>> from graphsqueak.sparsifiers.run import run_sparsify
     >>> config = SparsifyConfig(n_edges=49, method="subgraph", certify=True)
     >>> print(uses(run_sparsify(cycle(50), config)))
-    Good as a preconditioner: about 8 steps of conjugate gradients for a digit. Not for cuts,
-    clusters or random walks: of two groups, or of two commute times, one may change up to 50.1
-    times as much as the other.
+    Good as a preconditioner: about 8 steps of conjugate gradients per digit. No guarantee for
+    cuts, clusters or random walks: in the worst case, of two groups, or of two commute times, one
+    changes 50.1 times as much as the other.
     """
     certificate = result.certificate
     if result.stream.is_exact_ or certificate is None or not math.isfinite(certificate.kappa):
@@ -216,15 +299,16 @@ def uses(result: SparsifyResult) -> str:
     kappa = round_up(certificate.kappa, 3)
     # Conjugate gradients gain a factor of exp(2 / sqrt(kappa)) per step.
     steps = max(round(math.log(10) / 2 * math.sqrt(certificate.kappa)), 1)
-    solves = f"as a preconditioner: about {steps} steps of conjugate gradients for a digit"
+    solves = f"as a preconditioner: about {steps} steps of conjugate gradients per digit"
     if certificate.epsilon_rescaled >= _ROUGH_ERROR:
         return (
-            f"Good {solves}. Not for cuts, clusters or random walks: of two groups, or of two "
-            f"commute times, one may change up to {kappa} times as much as the other."
+            f"Good {solves}. No guarantee for cuts, clusters or random walks: in the worst case, "
+            f"of two groups, or of two commute times, one changes {kappa} times as much as the "
+            "other."
         )
     longest = round_up(1 / certificate.lambda_min, 3)
     walks = f"random walks (commute times at most {longest} times the graph's)"
-    if certificate.epsilon_rescaled > _GOOD_ERROR:
+    if certificate.epsilon_rescaled > GOOD_ERROR:
         return (
             f"Good for {walks} and {solves}. With care for cuts and clusters: of two groups one "
             f"may gain up to {kappa} times as much weight as the other. Not for single edges, "
@@ -237,7 +321,14 @@ def uses(result: SparsifyResult) -> str:
 
 
 def next_step(result: SparsifyResult) -> str:
-    """Return what to do next; empty if the error is small."""
+    """Return what to do next; empty if the error is small.
+
+    >>> from graphsqueak.sources import complete
+    >>> from graphsqueak.sparsifiers.config import SparsifyConfig
+    >>> from graphsqueak.sparsifiers.run import run_sparsify
+    >>> next_step(run_sparsify(complete(300), SparsifyConfig(keep=0.02, random_state=7)))
+    '--keep 0.05... would bring the worst-case error to about 0.5.'
+    """
     epsilon = result.config.epsilon
     stream = result.stream
     n_nodes = stream.n_nodes_
@@ -257,25 +348,24 @@ def next_step(result: SparsifyResult) -> str:
         return "For cuts, degrees and random walks use the stream: --method auto."
     certificate = result.certificate
     error = result.epsilon_predicted if certificate is None else certificate.epsilon_upper
-    if error < _ROUGH_ERROR:
+    # The guarantee of the Kelner-Levin method is its epsilon.
+    if error <= GOOD_ERROR or result.method == "kelner-levin":
         return ""
-    enough = Budget(None, _GOOD_ERROR, None)(n_nodes, n_seen)
-    if enough < n_seen:
-        return (
-            f"Keep more edges: --epsilon {_GOOD_ERROR:g} takes about {round_up(enough, 3)} of them."
-        )
-    return (
-        f"Keep more edges with a larger --keep. There are {n_seen / n_nodes:.1f} edges per "
-        "node: few edges of a graph this sparse can be dropped."
+    n_kept = result.sparsifier.n_edges
+    curve = stream.error_curve_ or ErrorCurve(
+        np.array([n_kept, n_seen]), np.array([result.epsilon_predicted, 0.0])
     )
-
-
-def _grade(certificate):
-    error = certificate.epsilon_upper
-    if certificate.problem or not math.isfinite(error):
-        return ""
-    if error <= _GOOD_ERROR:
-        return "A good sparsifier. "
-    if error < _ROUGH_ERROR:
-        return "A rough sparsifier. "
-    return "Too small a sparsifier to trust its cuts. "
+    enough = curve.edges_for(GOOD_ERROR)
+    keep = round_up(enough / n_seen, 2)
+    if float(keep) >= 1:
+        return (
+            f"There are {n_seen / n_nodes:.1f} edges per node: few edges of a graph this sparse "
+            "can be dropped. Keep more edges with a larger --keep."
+        )
+    # The measured error is larger than the predicted one.
+    if enough <= n_kept:
+        return f"--epsilon {GOOD_ERROR:g} searches for the edges that a smaller error needs."
+    option = f"--keep {keep}"
+    if result.config.n_edges is not None:
+        option = f"--n-edges {round_up(enough, 3).replace(',', '')}"
+    return f"{option} would bring the worst-case error to about {GOOD_ERROR:g}."

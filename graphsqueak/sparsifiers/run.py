@@ -31,7 +31,7 @@ from graphsqueak.sources.edge_source import EdgeSource
 from graphsqueak.sources.graph_like import GraphLike, as_edge_list, as_stream
 from graphsqueak.sources.recent import recent_edges
 from graphsqueak.sources.times import Duration
-from graphsqueak.sparsifiers.budget import Budget
+from graphsqueak.sparsifiers.budget import Budget, check_connected
 from graphsqueak.sparsifiers.certificate.certificate import Certificate
 from graphsqueak.sparsifiers.certificate.certify import certify
 from graphsqueak.sparsifiers.config import SparsifyConfig
@@ -43,6 +43,7 @@ from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier
 from graphsqueak.sparsifiers.stream.timed_sparsifier import TimedSparsifier, load_stream
 from graphsqueak.sparsifiers.subgraph.subgraph import best_subgraph
 from graphsqueak.sparsifiers.tree.parts import DROPPED, MergeTree
+from graphsqueak.sparsifiers.typical_error import measure_cuts_and_degrees
 from graphsqueak.system.atomic import Stopped, hold_signals, resumable_from
 from graphsqueak.system.progress import Progress, reporter
 from graphsqueak.system.remote import exists
@@ -81,29 +82,33 @@ def run_sparsify(graph: GraphLike, config: SparsifyConfig) -> SparsifyResult:
     (44850, True, 0)
     """
     began = time.perf_counter()
-    # Everything that can be refused is refused before the first edge is read.
-    source = as_stream(graph)
-    source = config.budget.validate(source).sample_source(source)
+    source = _validated_source(graph, config)
     is_certified = config.is_certified(source)
-    _require_seconds(source, config)
     tree = None
     tree_result = None
     stream: Stream
     with resumable_from(config.checkpoint):
         if config.is_tree:
             tree = MergeTree(source, config)
+            random_state = tree.random_state
             tree_result = tree.run()
             stream = tree_result.stream
             dropped = stream.note
         else:
-            stream = run_stream(
-                open_stream(config),
+            stream = open_stream(config)
+            random_state = stream.random_state
+            run_stream(
+                stream,
                 source,
                 progress=config.progress,
                 checkpoint=config.checkpoint,
                 checkpoint_interval=config.checkpoint_interval,
             )
             dropped = {name: getattr(source, name) for name in DROPPED}
+    _refuse_empty(stream.n_edges_seen_)
+    # A resumed run has the seed with which it began.
+    if config.random_state is None:
+        config = replace(config, random_state=random_state)
     edges_per_second = stream.n_edges_seen_ / (time.perf_counter() - began)
     # Further runs of the search make streams without times.
     span = stream.span_ if isinstance(stream, TimedSparsifier) else None
@@ -123,11 +128,19 @@ def run_sparsify(graph: GraphLike, config: SparsifyConfig) -> SparsifyResult:
         made = certify_and_search(source, stream, sparsifier, config, rerun=rerun)
     if predicted_error is None:
         predicted_error = made.stream.epsilon_predicted_
+    typical_error = measure_cuts_and_degrees(
+        made.sparsifier,
+        cut_errors=made.stream.cut_errors(made.sparsifier),
+        degrees=made.stream.degrees_,
+        effective_edges=made.stream.effective_edges_,
+        n_edges=made.stream.n_edges_recent_,
+    )
     return SparsifyResult(
         sparsifier=made.sparsifier,
         stream=made.stream,
         certificate=made.certificate,
         n_runs=made.n_runs,
+        typical_error=typical_error,
         method=method,
         epsilon_predicted=predicted_error,
         config=config,
@@ -137,6 +150,75 @@ def run_sparsify(graph: GraphLike, config: SparsifyConfig) -> SparsifyResult:
         edges_per_second=edges_per_second,
         span=span,
     )
+
+
+def check_run(graph: GraphLike, config: SparsifyConfig, *, reads_all: bool = False) -> int:
+    """Raise the errors of `run_sparsify`, without a run.
+
+    Parameters
+    ----------
+    graph : EdgeSource, EdgeList, scipy sparse adjacency or networkx graph
+    config : SparsifyConfig
+    reads_all : bool
+        Read the whole input into memory, which detects all errors. Default: those that are found
+        before the first edge is processed.
+
+    Returns
+    -------
+    int
+        Number of edges that the checkpoint to resume has seen.
+
+    Examples
+    --------
+    >>> from graphsqueak.sources import complete
+    >>> check_run(complete(30), SparsifyConfig(n_edges=20), reads_all=True)
+    Traceback (most recent call last):
+    graphsqueak.errors.InputError: 20 edges are too few to keep 30 nodes connected (at least 29)...
+    """
+    source = _validated_source(graph, config)
+    n_seen = 0
+    if config.is_tree:
+        MergeTree(source, config).check()
+    else:
+        stream = open_stream(config)
+        n_seen = stream.n_edges_seen_
+        if reads_all and n_seen:
+            prefix = _PrefixCheck(stream)
+            for batch in source.batches():
+                prefix.skip(batch)
+            prefix.finish()
+    if reads_all:
+        edges = as_edge_list(source)
+        _refuse_empty(edges.n_edges)
+        n_edges = config.budget(edges.n_nodes, edges.n_edges)
+        # The spanning forest of recent edges is known only at the end, as are the budgets that an
+        # error needs.
+        if config.epsilon is None and not config.is_timed:
+            check_connected(
+                n_edges,
+                edges.n_nodes,
+                n_forest=edges.n_nodes - 1 - int(edges.components().max(initial=-1)),
+            )
+    return n_seen
+
+
+def _validated_source(graph, config):
+    """Return the graph as a source; an InputError if it does not fit the configuration.
+
+    Everything that can be refused is refused before the first edge is read.
+    """
+    source = as_stream(graph)
+    source = config.budget.validate(source).sample_source(source)
+    config.is_certified(source)
+    _require_seconds(source, config)
+    return source
+
+
+def _refuse_empty(n_edges):
+    if n_edges == 0:
+        raise InputError(
+            "the input has no edges besides self-loops and edges of weight zero; check its columns"
+        )
 
 
 def open_stream(config: SparsifyConfig) -> Stream:
@@ -173,6 +255,7 @@ def run_stream(
     checkpoint: str | os.PathLike | None = None,
     checkpoint_interval: float = 60.0,
     write: Callable[[Stream], None] | None = None,
+    write_interval: float = 60.0,
 ) -> Stream:
     """Process all batches of `source`, from where the stream stands.
 
@@ -190,34 +273,43 @@ def run_stream(
     checkpoint_interval : float
         Seconds between two checkpoints.
     write : callable, optional
-        Called as `write(stream)` when the state is saved, if new edges have arrived.
+        Called as `write(stream)` every `write_interval` seconds and at the end, if new edges have
+        arrived.
+    write_interval : float
+        Seconds between two calls.
 
     Returns
     -------
     StreamSparsifier or TimedSparsifier
     """
-    n_skip = stream.n_edges_seen_
-    n_saved = n_skip
+    n_saved = stream.n_edges_seen_
+    n_written = n_saved
     prefix = _PrefixCheck(stream)
     n_read = 0
     last_saved = time.monotonic()
+    last_written = last_saved
     # Whether the state is that of a whole number of batches.
     is_consistent = True
 
     def save_new_edges():
         nonlocal n_saved, last_saved
-        if stream.n_edges_seen_ == n_saved:
+        if checkpoint is None or stream.n_edges_seen_ == n_saved:
             return
-        if write is not None:
-            write(stream)
-        if checkpoint is not None:
-            # A full disk does not end the run: the last checkpoint is intact.
-            try:
-                stream.save(checkpoint)
-            except InputError as error:
-                warnings.warn(SavingWarning("no checkpoint: ", error), stacklevel=2)
+        # A full disk does not end the run: the last checkpoint is intact.
+        try:
+            stream.save(checkpoint)
+        except InputError as error:
+            warnings.warn(SavingWarning("no checkpoint: ", error), stacklevel=2)
         n_saved = stream.n_edges_seen_
         last_saved = time.monotonic()
+
+    def write_new_edges():
+        nonlocal n_written, last_written
+        if write is None or stream.n_edges_seen_ == n_written:
+            return
+        write(stream)
+        n_written = stream.n_edges_seen_
+        last_written = time.monotonic()
 
     try:
         with reporter(progress, "sparsifying") as report:
@@ -226,12 +318,12 @@ def run_stream(
                 with hold_signals():
                     is_consistent = False
                     # A resumed stream has seen the first edges.
-                    n_old = min(max(n_skip - n_read, 0), batch.n_edges)
-                    if n_old:
-                        prefix.add(batch.part(0, n_old), is_last=n_read + batch.n_edges >= n_skip)
+                    n_old = prefix.skip(batch)
                     n_read += batch.n_edges
                     if n_old < batch.n_edges:
                         stream.partial_fit(batch.part(n_old))
+                    if time.monotonic() - last_written > write_interval:
+                        write_new_edges()
                     if time.monotonic() - last_saved > checkpoint_interval:
                         save_new_edges()
                     is_consistent = True
@@ -240,30 +332,34 @@ def run_stream(
         # Signals arrive as exceptions. The work so far is saved, so that it can be resumed.
         if is_consistent:
             with hold_signals():
+                write_new_edges()
                 save_new_edges()
         raise
-    if n_read < n_skip:
-        raise InputError(
-            f"the checkpoint has seen {n_skip:,} edges, the input holds {n_read:,}; "
-            "it belongs to another input"
-        )
+    prefix.finish()
+    write_new_edges()
     save_new_edges()
     return stream
 
 
 def follow_stream(
-    source: EdgeSource, config: SparsifyConfig, write: Callable[[Stream], None]
+    source: EdgeSource,
+    config: SparsifyConfig,
+    write: Callable[[Stream], None],
+    *,
+    interval: float = 60.0,
 ) -> Stream:
     """Process edges as they arrive, until a signal or the end of a pipe.
 
-    Every `config.checkpoint_interval` seconds, if new edges have arrived, and at the end,
-    `write(stream)` is called and the checkpoint is saved.
+    `write(stream)` is called every `interval` seconds and at the end, if new edges have arrived.
+    Checkpoints are saved as in `run_stream`.
 
     Parameters
     ----------
     source : EdgeSource
     config : SparsifyConfig
     write : callable
+    interval : float
+        Seconds between two calls of `write`.
     """
     _require_seconds(source, config)
     stream = open_stream(config)
@@ -275,6 +371,7 @@ def follow_stream(
             checkpoint=config.checkpoint,
             checkpoint_interval=config.checkpoint_interval,
             write=write,
+            write_interval=interval,
         )
     return stream
 
@@ -398,12 +495,28 @@ class _PrefixCheck:
 
     def __init__(self, stream):
         self._n_seen = stream.n_edges_seen_
+        self._n_skipped = 0
         self._is_timed = isinstance(stream, TimedSparsifier)
         self._expected = stream.checksum_ if self._is_timed else stream.degrees_
         self._found = 0 if self._is_timed else np.zeros(stream.n_nodes_)
 
-    def add(self, edges, *, is_last):
-        """Add skipped edges; raise an InputError if they are others."""
+    def skip(self, batch):
+        """Return how many edges of the next batch were seen; an InputError if they are others."""
+        n_old = min(self._n_seen - self._n_skipped, batch.n_edges)
+        if n_old:
+            self._n_skipped += n_old
+            self._add(batch.part(0, n_old), is_last=self._n_skipped == self._n_seen)
+        return n_old
+
+    def finish(self):
+        """Raise an InputError if the input has fewer edges than were seen."""
+        if self._n_skipped < self._n_seen:
+            raise InputError(
+                f"the checkpoint has seen {self._n_seen:,} edges, the input holds "
+                f"{self._n_skipped:,}; it belongs to another input"
+            )
+
+    def _add(self, edges, *, is_last):
         if self._is_timed:
             is_same = isinstance(edges, TimedEdges)
             if is_same:

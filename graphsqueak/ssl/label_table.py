@@ -5,7 +5,7 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from graphsqueak.errors import InputError
+from graphsqueak.errors import InputError, Parameter
 from graphsqueak.system.paths import is_remote, local_path
 from graphsqueak.system.remote import read_bytes
 
@@ -62,7 +62,13 @@ class LabelTable(NamedTuple):
     nodes: list
 
 
-def read_label_table(path: str | Path, *, ids: str = "auto") -> LabelTable:
+def read_label_table(
+    path: str | Path,
+    *,
+    ids: str = "auto",
+    node_column: str | None = None,
+    label_column: str | None = None,
+) -> LabelTable:
     """Read a table of labels, with the weight of each label and all nodes.
 
     See `read_labels`. An empty weight is 1.
@@ -72,12 +78,14 @@ def read_label_table(path: str | Path, *, ids: str = "auto") -> LabelTable:
     path : str or Path
     ids : {"auto", "integer", "text"}
         How node ids are read from text, as in `read_edges`.
+    node_column, label_column : str, optional
+        Names of these columns. Default: node and label.
 
     Returns
     -------
     LabelTable
     """
-    table = read_label_frame(path, ids=ids)
+    table = read_label_frame(path, ids=ids, node_column=node_column, label_column=label_column)
     given: dict = {}
     truth: dict = {}
     weight: dict = {}
@@ -100,12 +108,18 @@ def read_label_table(path: str | Path, *, ids: str = "auto") -> LabelTable:
     return LabelTable(given, truth, weight, list(nodes))
 
 
-def read_label_frame(path: str | Path, *, ids: str = "auto") -> "polars.DataFrame":
+def read_label_frame(
+    path: str | Path,
+    *,
+    ids: str = "auto",
+    node_column: str | None = None,
+    label_column: str | None = None,
+) -> "polars.DataFrame":
     """Read a table of labels as a data frame that has the columns node and label.
 
     Parameters
     ----------
-    path, ids
+    path, ids, node_column, label_column
         As in `read_label_table`.
 
     Returns
@@ -113,7 +127,9 @@ def read_label_frame(path: str | Path, *, ids: str = "auto") -> "polars.DataFram
     polars.DataFrame
         With all columns and rows of the file, also those without a label.
     """
-    return _with_integers(_name_columns(_read_table(path, ids), path), path)
+    table = _read_table(path, ids, node_column)
+    table = _rename_columns(table, path, node_column=node_column, label_column=label_column)
+    return _with_integers(_name_columns(table, path), path)
 
 
 def _as_weight(value, path, number):
@@ -131,7 +147,7 @@ def _as_weight(value, path, number):
     return weight
 
 
-def _read_table(path, ids):
+def _read_table(path, ids, node_column):
     import polars as pl
     import pyarrow as pa
 
@@ -147,7 +163,7 @@ def _read_table(path, ids):
                 io.BytesIO(read_bytes(path)) if is_remote(path) else local_path(path)
             )
         separator = "\t" if ".tsv" in name or ".txt" in name else ","
-        return _read_text_table(text_source(path), separator, ids)
+        return _read_text_table(text_source(path), separator, ids, node_column)
     except InputError:
         raise
     except FileNotFoundError:
@@ -159,14 +175,16 @@ def _read_table(path, ids):
         ) from None
 
 
-def _read_text_table(source, separator, ids):
+def _read_text_table(source, separator, ids, node_column):
     """Read a text table, with node ids as `read_edges` reads them: 007 is not 7."""
     import polars as pl
 
     from graphsqueak.sources.files.fields import fits_integer
 
     table = pl.read_csv(source, separator=separator, infer_schema_length=None)
-    node = "node" if "node" in table.columns else table.columns[0]
+    node = node_column or "node"
+    if node not in table.columns:
+        node = table.columns[0]
     if ids == "integer" or not table.schema[node].is_numeric():
         return table
     texts = pl.read_csv(source, separator=separator, columns=[node], infer_schema=False)[node]
@@ -210,6 +228,24 @@ def _with_integers(table, path):
     return table
 
 
+def _rename_columns(table, path, *, node_column, label_column):
+    """Return the table with the given columns called node and label."""
+    for option, name, given in (
+        ("node_column", "node", node_column),
+        ("label_column", "label", label_column),
+    ):
+        if given is None or given == name:
+            continue
+        if given not in table.columns:
+            raise InputError(
+                f"{path} has no column {given!r} (it has {', '.join(table.columns)}); see ",
+                Parameter(option),
+            )
+        # Another column of that name is not used.
+        table = table.drop(name, strict=False).rename({given: name})
+    return table
+
+
 def _name_columns(table, path):
     """Return the table with columns node and label; a first line without a header becomes a row."""
     import polars as pl
@@ -217,7 +253,13 @@ def _name_columns(table, path):
     if {"node", "label"} <= set(table.columns):
         return table
     if table.width != 2:
-        raise InputError(f"{path} has columns {table.columns}; name two of them node and label")
+        raise InputError(
+            f"{path} has columns {', '.join(table.columns)}; name two of them node and label, or "
+            "give ",
+            Parameter("node_column"),
+            " and ",
+            Parameter("label_column"),
+        )
     node, label = table.columns
     rest = table.rename({node: "node", label: "label"})
     row = pl.DataFrame({"node": [node], "label": [label]})

@@ -61,8 +61,18 @@ def open_backend(*, workers: int | None = None, scheduler: str | None = None) ->
         Address of a running Dask scheduler, such as "tcp://host:8786". Its workers need the same
         version of this package and access to the same files.
     """
+    check_backend(workers=workers, scheduler=scheduler)
     if workers is None and scheduler is None:
         yield run_here
+        return
+    connected = _connect_to_scheduler(scheduler) if workers is None else _start_workers(workers)
+    with connected as client:
+        yield partial(_run, client)
+
+
+def check_backend(*, workers: int | None = None, scheduler: str | None = None) -> None:
+    """Raise an InputError if `open_backend` cannot open a backend with these arguments."""
+    if workers is None and scheduler is None:
         return
     if None not in (workers, scheduler):
         raise InputError(
@@ -78,9 +88,6 @@ def open_backend(*, workers: int | None = None, scheduler: str | None = None) ->
             f"workers need Dask, and {missing.name} is not installed: "
             "pip install 'graphsqueak[distributed]'"
         ) from None
-    connected = _connect_to_scheduler(scheduler) if workers is None else _start_workers(workers)
-    with connected as client:
-        yield partial(_run, client)
 
 
 @contextlib.contextmanager

@@ -21,18 +21,25 @@ def files(tmp_path):
     return edges, labels, tmp_path / "out.csv"
 
 
-METHODS = ["sparse-hfs", "stable-hfs", "hfs", "simple-hfs", "subsampling", "eigfun", "1nn"]
+CLASSIFIERS = [
+    *[("--method", method) for method in ("auto", "streaming", "in-memory")],
+    *[
+        ("--baseline", name)
+        for name in ("hfs", "simple-hfs", "subsampling", "eigfun", "1nn", "poisson")
+    ],
+]
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_every_node_gets_a_label(files, capsys, method):
+@pytest.mark.parametrize(("option", "name"), CLASSIFIERS)
+def test_every_node_gets_a_label(files, capsys, option, name):
     edges, labels, out = files
-    command = ["label", str(edges), str(labels), "-o", str(out), "--method", method, "--json"]
+    command = ["label", str(edges), str(labels), "-o", str(out), option, name, "--json"]
     assert run([*command, "--seed", "7"]) == 0
     record = json.loads(capsys.readouterr().out)
+    assert record["method"] == name.replace("auto", "streaming")
     assert (record["nodes"], record["labelled"], record["classes"]) == (34, 2, 2)
     assert record["reached"] == 34
-    assert record["accuracy"] > 0.7 or method == "eigfun"  # made for points
+    assert record["accuracy"] > 0.7 or name == "eigfun"  # made for points
     table = pl.read_csv(out)
     assert table.columns == ["node", "label", "confidence"]
     assert dict(table.select("node", "label").iter_rows())["n1"] == "Mr. Hi"
@@ -47,7 +54,7 @@ def test_a_truth_of_labeled_nodes_alone_measures_nothing(files, capsys):
     assert "accuracy" not in said
 
 
-@pytest.mark.parametrize("method", ["sparse-hfs", "stable-hfs"])
+@pytest.mark.parametrize("method", ["streaming", "in-memory"])
 def test_a_column_weight_tells_how_far_a_label_is_trusted(files, capsys, method):
     """A label of weight 0 is none: without it one class is left."""
     edges, labels, out = files
@@ -71,8 +78,8 @@ def test_a_bad_weight_is_refused_with_its_line(files, capsys, weight):
 def test_weights_are_refused_where_they_would_not_count(files, capsys):
     edges, labels, out = files
     labels.write_text("node,label,weight\nn0,red,1\nn33,blue,2\n")
-    assert run(["label", str(edges), str(labels), "-o", str(out), "--method", "hfs"]) == 2
-    assert "weights of labels, which are for sparse-hfs" in capsys.readouterr().err
+    assert run(["label", str(edges), str(labels), "-o", str(out), "--baseline", "hfs"]) == 2
+    assert "weights of labels, which baselines do not use" in capsys.readouterr().err
 
 
 def test_integer_ids_match_integer_labels(tmp_path, capsys):
@@ -140,7 +147,7 @@ def test_a_small_budget_is_kept(tmp_path, capsys):
     assert (table["node"] % 2 == table["label"]).mean() > 0.9
 
 
-@pytest.mark.parametrize("method", ["sparse-hfs", "stable-hfs"])
+@pytest.mark.parametrize("method", ["streaming", "in-memory"])
 def test_a_labeled_node_without_an_edge_keeps_its_label(tmp_path, capsys, method):
     edges, labels, out = (tmp_path / name for name in ("edges.tsv", "labels.csv", "out.csv"))
     edges.write_text("".join(f"{u}\t{v}\n" for u, v in KARATE.edges))
@@ -187,8 +194,11 @@ def test_unusable_labels_leave_nothing_behind(files, capsys, text, said):
     "extra",
     [
         ["--method", "magic"],
-        ["--method", "hfs", "--eta", "1"],
-        ["--method", "hfs", "--keep", "0.1"],
+        ["--baseline", "hfs", "--eta", "1"],
+        ["--baseline", "hfs", "--keep", "0.1"],
+        ["--baseline", "hfs", "--calibrated"],
+        ["--baseline", "hfs", "--method", "in-memory"],
+        ["--method", "in-memory", "--keep", "0.1"],
     ],
 )
 def test_options_that_do_not_go_together(files, capsys, extra):
@@ -203,13 +213,13 @@ def test_missing_labels_are_named(files, capsys):
     assert "nowhere.csv does not exist" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_sets_are_written_beside_the_labels(files, capsys, method):
+@pytest.mark.parametrize(("option", "name"), CLASSIFIERS)
+def test_sets_are_written_beside_the_labels(files, capsys, option, name):
     edges, labels, out = files
     known = (0, 1, 2, 4, 5, 8, 23, 27, 30, 32, 33)
     rows = [f"n{v},{CLUB[v] if v in known else ''}\n" for v in KARATE]
     labels.write_text("node,label\n" + "".join(rows))
-    command = ["label", str(edges), str(labels), "-o", str(out), "--method", method, "--json"]
+    command = ["label", str(edges), str(labels), "-o", str(out), option, name, "--json"]
     assert run([*command, "--prediction-sets", "0.2", "--seed", "7"]) == 0
     record = json.loads(capsys.readouterr().out)
     table = pl.read_csv(out)
@@ -270,8 +280,8 @@ def test_passes_are_told_and_a_pipe_has_one(tmp_path, capsys):
     assert "labels may still differ from those of the whole graph" in capsys.readouterr().out
     assert run([*command, "--max-passes", "none"]) == 2
     assert "--max-passes none is neither auto nor a positive number" in capsys.readouterr().err
-    assert run([*command[:-4], "--method", "hfs", "--max-passes", "2"]) == 2
-    assert "--max-passes is for --method sparse-hfs" in capsys.readouterr().err
+    assert run([*command[:-4], "--baseline", "hfs", "--max-passes", "2"]) == 2
+    assert "--max-passes is for --method streaming" in capsys.readouterr().err
 
 
 def test_floats_that_pandas_made_of_integers_are_the_integers(tmp_path, capsys):
@@ -301,8 +311,8 @@ def test_floats_that_pandas_made_of_integers_are_the_integers(tmp_path, capsys):
     assert "beyond 2^53" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("method", [*METHODS, "poisson"])
-def test_every_node_of_labels_is_in_the_result(tmp_path, capsys, method):
+@pytest.mark.parametrize(("option", "name"), CLASSIFIERS)
+def test_every_node_of_labels_is_in_the_result(tmp_path, capsys, option, name):
     """Nodes without an edge: 70 has a label, 71 a truth, 72 nothing, 73 a label that is none."""
     edges, labels, out = (tmp_path / name for name in ("edges.tsv", "labels.csv", "out.csv"))
     edges.write_text("".join(f"{u}\t{v}\n" for u, v in KARATE.edges) + "50\t51\n")
@@ -310,7 +320,7 @@ def test_every_node_of_labels_is_in_the_result(tmp_path, capsys, method):
     labels.write_text(
         "node,label,truth\n" + "".join(known) + "70,Officer,\n71,,Officer\n72,,\n73,-1,Mr. Hi\n"
     )
-    command = ["label", str(edges), str(labels), "-o", str(out), "--method", method, "--seed", "1"]
+    command = ["label", str(edges), str(labels), "-o", str(out), option, name, "--seed", "1"]
     assert run([*command, "--per-class"]) == 0
     printed = capsys.readouterr()
     assert "note: 4 nodes of" in printed.err
@@ -371,3 +381,49 @@ def test_sets_and_weights_of_nodes_without_an_edge(tmp_path, capsys):
     table = pl.read_csv(out)
     assert table["set"].tail(3).to_list() == ["Officer", "Mr. Hi|Officer", "Mr. Hi|Officer"]
     assert table["label"].tail(3).to_list() == ["Officer", "Mr. Hi", "Mr. Hi"]
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_columns_of_labels_may_have_other_names(files, capsys, suffix):
+    edges, labels, out = files
+    table = pl.read_csv(labels)
+    # Columns that are called node and label are not used if others are named.
+    renamed = table.select(
+        pl.lit("nobody").alias("node"),
+        pl.col("label").alias("club"),
+        pl.col("node").alias("member"),
+        pl.lit("?").alias("label"),
+        "truth",
+    )
+    other = labels.with_name(f"other{suffix}")
+    renamed.write_csv(other) if suffix == ".csv" else renamed.write_parquet(other)
+    command = ["label", str(edges)]
+    more = ["-o", str(out), "--json", "--force", "--seed", "3"]
+    assert run([*command, str(labels), *more]) == 0
+    expected = json.loads(capsys.readouterr().out)
+    named = ["--node-column", "member", "--label-column", "club"]
+    assert run([*command, str(other), *more, *named]) == 0
+    found = json.loads(capsys.readouterr().out)
+    for name in ("nodes", "labelled", "classes", "accuracy"):
+        assert found[name] == expected[name]
+    assert run([*command, str(other), *more, "--node-column", "who"]) == 2
+    assert "no column 'who' (it has node, club, member, label, truth); see --node-column" in (
+        capsys.readouterr().err
+    )
+
+
+def test_ids_of_a_named_column_are_read_as_those_of_the_edges(tmp_path, capsys):
+    edges, labels, out = (tmp_path / name for name in ("edges.tsv", "labels.csv", "out.csv"))
+    edges.write_text("".join(f"{u:03d}\t{v:03d}\n" for u, v in KARATE.edges))
+    labels.write_text("club,member\na,000\nb,033\n")
+    named = ["--node-column", "member", "--label-column", "club"]
+    assert run(["label", str(edges), str(labels), "-o", str(out), *named]) == 0
+    assert pl.read_csv(out, infer_schema=False)["node"].to_list()[0] == "000"
+
+
+def test_the_schema_is_reported_before_the_result_and_the_seed_last(files, capsys):
+    edges, labels, out = files
+    assert run(["label", str(edges), str(labels), "-o", str(out)]) == 0
+    lines = capsys.readouterr().err.splitlines()
+    assert "undirected; columns" in lines[0]
+    assert lines[-1].startswith("seed ")

@@ -291,3 +291,13 @@ def test_more_atoms_explain_more(tmp_path, capsys):
     words = ["dictionary", str(tmp_path / "points.csv"), "-m", "5", "-o", "x.csv"]
     assert run([*words, "--method", "best"]) == 2
     assert "is not one of 'squeak'" in capsys.readouterr().err
+
+
+def test_a_resumed_run_has_the_seed_that_was_drawn(houses, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    words = ["learn", houses, "--target", "price", "--features", "a,b", "--checkpoint", "run.ckpt"]
+    seeds = []
+    for _ in range(2):
+        assert run([*words, "--resume", "--json"]) == 0
+        seeds.append(json.loads(capsys.readouterr().out)["seed"])
+    assert seeds[0] == seeds[1] is not None

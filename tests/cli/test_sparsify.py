@@ -61,7 +61,7 @@ def test_keeping_every_edge_is_an_error_of_0(edges, tmp_path, capsys):
         out = tmp_path / f"all{len(extra)}.parquet"
         assert run(["sparsify", str(edges), "-o", str(out), "--keep", "1.0", *extra]) == 0
         printed = capsys.readouterr().out
-        assert "error 0: nothing was dropped" in printed
+        assert "Error 0: nothing was dropped" in printed
         kept = read_edges(out).to_edge_list()
         assert f"{60_000 - kept.n_edges:,} edges that repeat others were added" in printed
         assert reference.epsilon(*aligned(read_edges(edges).to_edge_list(), kept)) < 1e-9
@@ -95,9 +95,9 @@ def test_an_error_above_1_is_told_in_words(edges, tmp_path, capsys):
     most = re.search(r"between [\d.e-]+ and ([\d.]+) times the graph's total weight", printed)[1]
     assert float(error) > 1
     assert abs(float(most) - 1 - float(error)) <= 0.05 * float(most)  # to two digits
-    assert "%" not in printed
-    assert "accuracy" not in printed
-    assert "Keep more edges: --epsilon 0.5 takes about 2,400" in printed
+    assert "Inaccurate even for typical quantities" in printed
+    advised = int(re.search(r"--n-edges (\d+) would bring the worst-case error", printed)[1])
+    assert 1_500 < advised < 3_000  # a dense graph takes 2,400
 
 
 def test_ids_come_back_as_they_were(tmp_path):
@@ -210,3 +210,77 @@ def test_a_memory_limit_that_is_too_small_is_refused_before_the_run(
     path.write_text("this is no edge\n")
     assert run(["sparsify", str(path), "-o", str(tmp_path / "out.tsv"), *options]) == 2
     assert words in capsys.readouterr().err
+
+
+def sections_of(edges, tmp_path, capsys, *options):
+    out = tmp_path / "out.tsv"
+    assert run(["sparsify", str(edges), "-o", str(out), "--force", *options]) == 0
+    captured = capsys.readouterr()
+    return captured.out.splitlines(), captured.err.splitlines()
+
+
+def test_the_verdict_begins_with_the_typical_error_then_the_worst_case_then_advice(
+    edges, tmp_path, capsys
+):
+    out, err = sections_of(edges, tmp_path, capsys, "--keep", "0.02", "--seed", "1")
+    assert err[0] == f"{edges}: undirected; columns source, target; ids integer; weights none"
+    assert re.match(r"[\d,]+ of 60,000 edges on 300 nodes in [\d.]+ s, in ", out[0])
+    number = r"[\d.]+ %"
+    rows = ", ".join(
+        rf"{name} {number} \(random edges {number}\)"
+        for name in ("cuts", "degrees", "effective resistances")
+    )
+    assert re.match(rf"Typical error: {rows}\. .*Worst case: error about 0\.", out[1])
+    assert re.fullmatch(r"--keep 0\.0\d+ would bring the worst-case error to about 0\.5\.", out[2])
+    assert len(out) == 3
+
+
+def test_advice_is_about_right(edges, tmp_path, capsys):
+    """The suggested fraction has the suggested error."""
+    out, _ = sections_of(edges, tmp_path, capsys, "--keep", "0.02", "--seed", "1")
+    keep = re.match(r"--keep ([\d.]+)", out[-1])[1]
+    out, _ = sections_of(edges, tmp_path, capsys, "--keep", keep, "--seed", "1", "--json")
+    assert json.loads(out[0])["epsilon_predicted"] == pytest.approx(0.5, abs=0.05)
+
+
+def test_typical_errors_are_in_the_record_and_resistances_need_a_file(edges, tmp_path, capsys):
+    options = ["--keep", "0.1", "--json", "--seed", "1"]
+    out, _ = sections_of(edges, tmp_path, capsys, *options)
+    record = json.loads(out[0])
+    for name in ("typical_error", "typical_error_of_random_edges"):
+        assert list(record[name]) == ["cuts", "degrees", "resistances"]
+        assert all(0 < error < 1 for error in record[name].values())
+    with edges.open("rb") as file:
+        command = [sys.executable, "-m", "graphsqueak", "sparsify", "-", "-o", "pipe.tsv"]
+        printed = subprocess.run(
+            [*command, *options], stdin=file, capture_output=True, check=True, cwd=tmp_path
+        )
+    piped = json.loads(printed.stdout)
+    assert piped["typical_error"] == record["typical_error"] | {"resistances": None}
+
+
+def test_a_drawn_seed_is_printed_and_repeats_the_run(edges, tmp_path, capsys):
+    _, err = sections_of(edges, tmp_path, capsys, "--keep", "0.1")
+    first = (tmp_path / "out.tsv").read_bytes()
+    seed = re.fullmatch(r"seed (\d+); --seed \1 gives the same result again", err[-1])[1]
+    assert int(seed) < 2**32
+    out, err = sections_of(edges, tmp_path, capsys, "--keep", "0.1", "--seed", seed, "--json")
+    assert (tmp_path / "out.tsv").read_bytes() == first
+    assert json.loads(out[0])["seed"] == int(seed)
+    assert not any(line.startswith("seed") for line in err)
+    out, err = sections_of(edges, tmp_path, capsys, "--keep", "0.1", "--json")
+    assert json.loads(out[0])["seed"] not in (None, int(seed))
+
+
+@pytest.mark.parametrize("parts", [[], ["--tree", "balanced", "--parts", "3"]])
+def test_a_resumed_run_has_the_seed_with_which_it_began(edges, tmp_path, capsys, parts):
+    saved = tmp_path / "run.ckpt"
+    options = ["--keep", "0.1", "--json", "--checkpoint", str(saved), "--resume", *parts]
+    seeds = []
+    for _ in range(2):
+        out, err = sections_of(edges, tmp_path, capsys, *options)
+        seeds.append(json.loads(out[0])["seed"])
+        missing = any("does not exist; starting from the beginning" in line for line in err)
+        assert missing == (len(seeds) == 1)
+    assert seeds[0] == seeds[1]
+    assert seeds[0] is not None

@@ -92,7 +92,7 @@ def test_labels_over_time(events, capsys):
     plain = ["label", "events.csv", "labels.csv", "-o", "out.csv", "--force", "--time", "ts"]
     assert said(capsys, *plain, "--window", "1000")["accuracy"] == 1.0
     assert said(capsys, *plain, "--half-life", "150")["accuracy"] == 1.0
-    assert said(capsys, *plain, "--window", "999", "--method", "stable-hfs")["accuracy"] == 1.0
+    assert said(capsys, *plain, "--window", "999", "--method", "in-memory")["accuracy"] == 1.0
     assert said(capsys, *plain)["accuracy"] < 1.0
 
 
@@ -153,8 +153,9 @@ def test_a_growing_file_is_followed_killed_resumed_and_ended(events):
     """A real process and a real file: fresh results, kill -9 in between, an end by SIGTERM."""
     command = [
         sys.executable, "-m", "graphsqueak", "sparsify", "events.csv", "--follow",
-        "--checkpoint-interval", "0.2", "-o", "live.csv", "--n-edges", "300", "--time", "ts",
-        "--window", "1500", "--seed", "4", "--checkpoint", "run.ckpt",
+        "--interval", "0.2", "--checkpoint-interval", "0.1", "-o", "live.csv",
+        "--n-edges", "300", "--time", "ts", "--window", "1500", "--seed", "4",
+        "--checkpoint", "run.ckpt",
     ]  # fmt: skip
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
 
@@ -258,7 +259,7 @@ def test_half_lives_and_labels_take_units(dated, capsys):
     assert told[0] == told[1]
     Path("labels.csv").write_text("node,label\n1,a\n2,b\n40,a\n")
     words = ["label", "events.csv", "labels.csv", "-o", "out.csv", "--force", *ENDS, "--time"]
-    for method in ("sparse-hfs", "stable-hfs"):
+    for method in ("streaming", "in-memory"):
         outputs = []
         for span in ("7d", "604800"):
             assert run([*words, "date", "--window", span, "--method", method, "--seed", "1"]) == 0
@@ -333,3 +334,36 @@ def test_a_fraction_is_a_number_or_a_percentage(dated, capsys):
     assert run(["resistance", "events.csv", *ENDS, "-o", "r.csv", "--keep", "90%"]) == 0
     assert run(["merge", "out.csv", "-o", "merged.csv", "--keep", "50%"]) == 0
     assert read_edges("merged.csv").to_edge_list().n_edges <= 108
+
+
+def test_a_followed_file_is_written_and_saved_at_intervals_of_their_own(events, monkeypatch):
+    """Ten batches, one per second of a fake clock."""
+    from graphsqueak.sparsifiers import SparsifyConfig, run
+
+    whole = read_edges(events, time="ts").to_edge_list()
+    size = whole.n_edges // 10 + 1
+    now = [0.0]
+
+    class Batches:
+        fraction_read = float("nan")
+
+        def batches(self):
+            for start in range(0, whole.n_edges, size):
+                now[0] += 1.0
+                yield whole.part(start, min(start + size, whole.n_edges))
+
+    monkeypatch.setattr(run.time, "monotonic", lambda: now[0])
+    stream = SparsifyConfig(n_edges=300, random_state=1).new_stream()
+    n_saved = []
+    monkeypatch.setattr(type(stream), "save", lambda self, path: n_saved.append(now[0]))
+    n_written = []
+    run.run_stream(
+        stream,
+        Batches(),
+        checkpoint="run.ckpt",
+        checkpoint_interval=4.5,
+        write=lambda stream: n_written.append(now[0]),
+        write_interval=1.5,
+    )
+    assert n_written == [2.0, 4.0, 6.0, 8.0, 10.0]
+    assert n_saved == [5.0, 10.0]

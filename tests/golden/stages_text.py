@@ -306,20 +306,21 @@ COMMANDS = (
     "sparsify edges.tsv -o no.tsv --keep 0.5 --dry-run",
     "sparsify devices.csv --project -o projected.tsv --n-edges 60 --seed 1 --json",
     "certify edges.tsv sparse.tsv --seed 1 --json",
-    "resistance edges.tsv -o resistance.csv --json",
-    "resistance edges.tsv -o pairs.out.csv --node-pairs pairs.csv --json",
+    "resistance edges.tsv -o resistance.csv --seed 1 --json",
+    "resistance edges.tsv -o pairs.out.csv --node-pairs pairs.csv --seed 1 --json",
     "resistance edges.tsv -o bounds.csv --node-pairs pairs.csv --n-edges 300 --bounds --seed 1"
     " --json",
     "label edges.tsv labels.csv -o sparse-hfs.csv --seed 1 --json",
     "label edges.tsv labels.csv -o kept.csv --n-edges 300 --max-passes 1 --per-class --seed 1"
     " --json",
-    "label edges.tsv labels.csv -o sets.csv --method stable-hfs --prediction-sets 0.2 --seed 1"
+    "label edges.tsv labels.csv -o sets.csv --method in-memory --prediction-sets 0.2 --seed 1"
     " --json",
     "label edges.tsv labels.csv -o positive.csv --positive-class b --top 5 --seed 1 --json",
-    "label edges.tsv labels.csv -o simple.csv --method simple-hfs --seed 1",
+    "label edges.tsv labels.csv -o simple.csv --baseline simple-hfs --seed 1",
     "label edges.tsv labels.csv -o no.csv --method magic",
-    "neighbors points.npy -k 4 -o neighbors.csv --json",
-    "neighbors points.npy -k 4 -o gaussian.csv --metric euclidean --weight gaussian --json",
+    "neighbors points.npy -k 4 -o neighbors.csv --seed 1 --json",
+    "neighbors points.npy -k 4 -o gaussian.csv --metric euclidean --weight gaussian --seed 1"
+    " --json",
     "dictionary points.npy -m 12 -o squeak.csv --seed 1 --json",
     "dictionary points.npy -m 12 -o cholesky.csv --method rp-cholesky --seed 1 --json",
     "learn table.csv --target price -o price.csv --features a,b,c -m 15 --seed 1 --json",

@@ -21,7 +21,7 @@ weight zero are dropped and counted.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -200,6 +200,14 @@ class FileSource(EdgeSource):
         # A query is computed again in every pass, perhaps in another order.
         is_query = any(part.is_query for part in parts)
         self._order_check = RepeatedStreamCheck() if is_query else None
+        self._report_schema = None
+
+    def when_schema_is_known(self, report: Callable[[dict[str, Any]], None]) -> None:
+        """Call `report(inferred_schema)` once, as soon as the first file with data is opened.
+
+        The counts are those of the edges read so far.
+        """
+        self._report_schema = report
 
     def __repr__(self):
         return f"<edges of {self._name()}>"
@@ -270,6 +278,8 @@ class FileSource(EdgeSource):
                 ),
                 stacklevel=3,
             )
+        if self._report_schema is not None:
+            self._report_schema(self.inferred_schema)
 
     def _may_be_distances(self):
         """Whether weights are named like distances, and the user has not said what they are."""

@@ -222,6 +222,10 @@ class ProjectionSource(FileSource):
         """Whether no clique is sampled."""
         return not self._read_cliques().n_cycles.any()
 
+    def when_schema_is_known(self, report: Callable[[dict[str, Any]], None]) -> None:
+        """Call `report(inferred_schema)` at once: the table is read first."""
+        report(self.inferred_schema)
+
     @property
     def inferred_schema(self) -> dict[str, Any]:
         """How the columns were interpreted; `remarks` describe the projection."""

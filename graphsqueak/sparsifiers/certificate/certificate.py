@@ -202,7 +202,7 @@ class Certificate:
             )
         meanings = {
             "epsilon_lower": "an error of this size was found",
-            "epsilon_upper": f"no error is larger, {self._confidence}",
+            "epsilon_upper": f"no error is larger ({self._confidence})",
             "lambda_min": f"every cut is at least this times {graph_value}",
             "lambda_max": f"every cut is at most this times {graph_value}",
             "kappa": "lambda_max / lambda_min, independent of the scale of weights",
@@ -225,17 +225,17 @@ class Certificate:
 
     @property
     def _confidence(self):
-        return "always" if self.delta == 0 else f"with probability {1 - self.delta:g}"
+        return "exact" if self.delta == 0 else f"with probability {1 - self.delta:g}"
 
     def in_words(self) -> str:
         """Return the result as a sentence about cuts.
 
         >>> print(Certificate(0.2, 0.2, 0.8, 1.1, delta=0.0).in_words())
         Between any group of nodes and all others, the sparsifier has the graph's total weight
-        within 20 %, always.
+        within 20 % (exact).
         >>> print(Certificate(1.7, 1.76, 0.12, 2.76, delta=0.01).in_words())
         Between a group of nodes and all others, the sparsifier has between 0.12 and 2.8 times the
-        graph's total weight, with probability 0.99.
+        graph's total weight (with probability 0.99).
         """
         if self.problem:
             return f"This is not a sparsifier of the graph: {self.problem}."
@@ -249,13 +249,13 @@ class Certificate:
         if self.epsilon_upper >= 1:
             return (
                 "Between a group of nodes and all others, the sparsifier has between "
-                f"{self.lambda_min:.2g} and {self.lambda_max:.2g} times the graph's total weight, "
-                f"{self._confidence}.{note}"
+                f"{self.lambda_min:.2g} and {self.lambda_max:.2g} times the graph's total weight "
+                f"({self._confidence}).{note}"
             )
         percent = math.ceil(1000 * self.epsilon_upper) / 10
         return (
             "Between any group of nodes and all others, the sparsifier has the graph's total "
-            f"weight within {percent:g} %, {self._confidence}.{note}"
+            f"weight within {percent:g} % ({self._confidence}).{note}"
         )
 
     def __str__(self):

@@ -15,6 +15,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from graphsqueak.errors import InputError
+from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.graph.id_arrays import first_ids
 from graphsqueak.nodes.numbering import Numbering
 from graphsqueak.nodes.union import merge_ids, pack_ids, unpack_ids
@@ -174,6 +175,7 @@ class BaseStream(ReprMixin):
             "kind": self.kind,
             "settings": self._settings(),
             "options": asdict(self.options),
+            "random_state": self.random_state if isinstance(self.random_state, int) else None,
             "counters": {name: getattr(self, name) for name in self._saved},
             "numbers": numbers,
             "note": self.note,
@@ -193,7 +195,11 @@ class BaseStream(ReprMixin):
     def _unpack(cls, record, arrays, name):
         """Return the stream of the record and the arrays of a checkpoint."""
         try:
-            stream = cls(**record["settings"], options=StreamOptions(**record["options"]))
+            stream = cls(
+                **record["settings"],
+                options=StreamOptions(**record["options"]),
+                random_state=record["random_state"],
+            )
             stream._restore(record, arrays)
         except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
             reason = f"{error} is missing" if isinstance(error, KeyError) else error
@@ -285,6 +291,32 @@ class BaseStream(ReprMixin):
         return state.degrees * state.weight_scale
 
     @property
+    def effective_edges_(self) -> np.ndarray:
+        """Kish's effective number of edges of every node: S^2 / S2 for sums of w and of w^2.
+
+        It is the number of edges if all have the same weight, and 0 for isolated nodes.
+        """
+        state = self._whole_state()
+        effective = np.zeros(state.n_nodes)
+        has_edges = state.degrees > 0
+        return np.divide(state.degrees**2, state.square_sums, out=effective, where=has_edges)
+
+    def cut_errors(self, sparsifier: EdgeList) -> np.ndarray:
+        """Return the relative errors of a sparsifier on random cuts, whose weights are known.
+
+        Parameters
+        ----------
+        sparsifier : EdgeList
+            With the nodes of this stream, in their order.
+
+        Returns
+        -------
+        ndarray
+            At most eight errors; NaN after a merge of streams that numbered nodes differently.
+        """
+        return self._whole_state().cuts.relative_errors(sparsifier)
+
+    @property
     def n_kept_(self) -> int:
         """Edges in memory."""
         return sum(engine.state.buffer.n_edges for engine in self._engines.values())
@@ -311,7 +343,10 @@ class BaseStream(ReprMixin):
 
     @property
     def error_curve_(self) -> ErrorCurve | None:
-        """Predicted error by number of edges: after `sparsifier()`, if `epsilon` was given."""
+        """Predicted error by number of edges, after `sparsifier()`.
+
+        Only if `epsilon` was given, or if the predicted error is above 0.5.
+        """
         return None if self._result is None else self._result.error_curve
 
     @property

@@ -9,7 +9,7 @@ pane. A `StreamSparsifier` has one pane, number 0. The single row of the stream 
 and for every pane, with its number and an underscore before the names,
 
     tail, head, weight, in_forest       the sampled edges
-    degrees, parent                     per node: exact degree, union-find
+    degrees, square_sums, parent        per node: sums of weights and squares, union-find
     cut_table                           weights of random cuts
     priority_mask                       per node: whether its edges are oversampled
     prefix_degrees                      per node: degree in the prefix of the stream, or empty
@@ -73,6 +73,7 @@ _RULES = {
     "weight": _Rule(_REAL, "edges", _SMALLEST),
     "in_forest": _Rule(_BOOLEAN, "edges"),
     "degrees": _Rule(_REAL, "nodes", 0.0),
+    "square_sums": _Rule(_REAL, "nodes", 0.0),
     "parent": _Rule(_INTEGER, "nodes", 0, "nodes"),
     # NaN after a merge of streams that numbered nodes differently.
     "cut_table": _Rule(_REAL, 256),

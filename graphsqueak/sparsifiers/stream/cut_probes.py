@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from graphsqueak.errors import AccuracyWarning
+from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.graph.forest import append_growable, bottleneck_cuts, make_sets, union_edges
 from graphsqueak.randomness import PROBE_SEED, random_bits
 from graphsqueak.sparsifiers.stream.edge_buffer import SampledEdges
@@ -80,14 +81,18 @@ class RandomCuts:
         n_components : int
             Components of the graph. The error is infinite if the sparsifier has others.
         """
-        expected = _cut_sums(self.table)
-        found = _cut_weights(self._signs, edges)
         n_nodes = self._signs.size
         n_unions = np.count_nonzero(union_edges(make_sets(n_nodes), edges.tail, edges.head))
         if n_nodes - n_unions != n_components:
             return np.inf
-        ratio = np.divide(found, expected, out=np.ones(_N_CUTS), where=expected != 0)
-        return float(np.abs(ratio - 1).max())
+        return float(self.relative_errors(edges).max(initial=0.0))
+
+    def relative_errors(self, edges: SampledEdges | EdgeList) -> np.ndarray:
+        """Return the relative error of every cut that has an edge in the graph."""
+        expected = _cut_sums(self.table)
+        found = _cut_weights(self._signs, edges)
+        has_edges = expected != 0
+        return np.abs(found[has_edges] / expected[has_edges] - 1)
 
     def _grow(self, n_nodes):
         n_known = self._signs.size

@@ -20,10 +20,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from graphsqueak.errors import InputError
 from graphsqueak.graph.forest import find_bridges
 from graphsqueak.randomness import Step, child_seed
+from graphsqueak.sparsifiers.budget import check_connected
 from graphsqueak.sparsifiers.error_prediction import (
+    GOOD_ERROR,
     ErrorCurve,
     sampling_error,
     sampling_error_curve,
@@ -49,7 +50,7 @@ class Finalized(NamedTuple):
     predicted_error : float or None
         None if nothing was sampled in the last step.
     error_curve : ErrorCurve or None
-        Predicted error by number of edges, if the budget was an error.
+        Predicted error by number of edges, if the budget was an error or the error is large.
     cut_error : float
         Largest significant change of a bottleneck cut in any step.
     """
@@ -92,11 +93,7 @@ def finalize(state, config, n_edges, *, epsilon=None, consume=False):
     # How many edges an error needs is known only when they are scored.
     if edges.n_edges > n_edges or (epsilon is not None and edges.n_edges > 0):
         n_forest = np.count_nonzero(edges.in_forest)
-        if n_forest > n_edges:
-            raise InputError(
-                f"{n_edges:,} edges are too few to keep {state.n_nodes:,} nodes connected (at "
-                f"least {n_forest:,}); ask for more edges"
-            )
+        check_connected(n_edges, state.n_nodes, n_forest=n_forest)
         if config.options.rescale_to_degrees and not result.is_exact:
             rescale_to_degrees(edges, state.degrees, bridge)
         result, bridge = _score_and_sample(
@@ -151,6 +148,12 @@ def _score_and_sample(result, state, config, bridge, n_edges, *, epsilon, consum
     elif is_from_degrees and config.works_in_place(state):
         # Pivotal sampling needs resistances from degrees, see `pivotal_sampling`.
         method = "pivotal"
+    if epsilon is None and predicted_error > GOOD_ERROR:
+        # How many more edges would be enough, for the advice to the user.
+        curve = sampling_error_curve(
+            edges, resistance, epsilon=GOOD_ERROR, n_nodes=state.n_nodes, n_seen=n_seen
+        )
+        result = result._replace(error_curve=curve)
     # In the memory of the resistances.
     leverage = resistance
     leverage *= edges.weight

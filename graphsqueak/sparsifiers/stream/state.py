@@ -2,6 +2,7 @@
 
     buffer            a weighted sample of the edges so far, a sparsifier of them
     degrees           the exact weighted degree of every node
+    square_sums       the sum of the squared weights of its edges, for the error of random edges
     parent            a union-find structure: the components of all edges so far
     filter            the arrival filter of the last resparsification, if there was one
     cuts              weights of random cuts of all edges so far, to check the result
@@ -24,7 +25,13 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 
 from graphsqueak.errors import InputError
-from graphsqueak.graph.forest import add_degrees, append_growable, find_all, make_sets, union_edges
+from graphsqueak.graph.forest import (
+    add_degrees_and_squares,
+    append_growable,
+    find_all,
+    make_sets,
+    union_edges,
+)
 from graphsqueak.randomness import child_seed
 from graphsqueak.sparsifiers.budget import Budget, StreamOptions
 from graphsqueak.sparsifiers.stream.arrival_filter import ArrivalFilter
@@ -57,6 +64,9 @@ class StreamState:
         The sampled edges.
     degrees : ndarray
         Exact weighted degrees.
+    square_sums : ndarray
+        For every node, the sum of the squared weights of its edges, in units of `weight_scale`
+        squared.
     parent : ndarray of int
         Union-find structure.
     n_unions : int
@@ -94,6 +104,7 @@ class StreamState:
     weight_scale: float = 1.0
     buffer: EdgeBuffer = field(default_factory=EdgeBuffer)
     degrees: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    square_sums: np.ndarray = field(default_factory=lambda: np.zeros(0))
     parent: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int32))
     n_unions: int = 0
     n_seen: int = 0
@@ -131,11 +142,12 @@ class StreamState:
             new = np.arange(self.n_nodes, n_nodes, dtype=np.int32)
             self.parent = append_growable(self.parent, new)
             self.degrees = append_growable(self.degrees, np.zeros(new.size))
+            self.square_sums = append_growable(self.square_sums, np.zeros(new.size))
             self.priority.grow(n_nodes)
 
     def count_edges(self, tail: np.ndarray, head: np.ndarray, weight: np.ndarray) -> np.ndarray:
         """Update degrees and components; return which edges joined two components."""
-        add_degrees(self.degrees, tail, head, weight)
+        add_degrees_and_squares(self.degrees, self.square_sums, tail, head, weight)
         in_forest = np.zeros(tail.size, dtype=np.bool_)
         if self.n_unions < self.n_nodes - 1:
             in_forest = union_edges(self.parent, tail, head)
@@ -213,6 +225,7 @@ class StreamState:
             ridge=ridge,
             buffer=EdgeBuffer(),
             degrees=np.zeros(self.n_nodes),
+            square_sums=np.zeros(self.n_nodes),
             n_seen=0,
             n_condensed=0,
             n_resparsifications=1,
@@ -255,6 +268,7 @@ class StreamState:
         for state, node_map in zip(states, node_maps, strict=True):
             ratio = state.weight_scale / weight_scale
             merged.degrees[node_map] += state.degrees * ratio
+            merged.square_sums[node_map] += state.square_sums * ratio**2
             merged.priority.mask[node_map] |= state.priority.mask
             # Each node is united with the representative of its component.
             joined = union_edges(merged.parent, node_map, node_map[find_all(state.parent)])

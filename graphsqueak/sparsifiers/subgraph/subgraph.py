@@ -26,11 +26,11 @@ References
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from graphsqueak.errors import InputError, Parameter
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.randomness import Step, child_seed
 from graphsqueak.solvers.laplacian_solver import LaplacianSolver
 from graphsqueak.solvers.matrix import build_laplacian, multiply
+from graphsqueak.sparsifiers.budget import check_connected
 from graphsqueak.sparsifiers.certificate.block_lanczos import BlockLanczos
 from graphsqueak.sparsifiers.resistance.sketch import squared_distances
 from graphsqueak.sparsifiers.subgraph.low_stretch_forest import low_stretch_forest
@@ -91,13 +91,7 @@ def best_subgraph(graph: EdgeList, n_edges: int, *, seed: int) -> tuple[EdgeList
         return graph, 0.0
     is_kept = low_stretch_forest(graph, random_state=child_seed(seed, Step.SKETCH))
     n_forest = int(np.count_nonzero(is_kept))
-    if n_forest > n_edges:
-        raise InputError(
-            f"{n_edges:,} edges are too few to keep {graph.n_nodes:,} nodes connected "
-            f"(at least {n_forest:,}); increase ",
-            Parameter("n_edges"),
-            " or keep",
-        )
+    check_connected(n_edges, graph.n_nodes, n_forest=n_forest)
     rows = build_laplacian(graph, np.zeros(graph.n_nodes))
     laplacian = graph.laplacian()
     n_kept = n_forest

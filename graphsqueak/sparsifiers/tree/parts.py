@@ -51,7 +51,7 @@ from graphsqueak.system.atomic import atomic_file
 from graphsqueak.system.paths import is_remote, local_path
 from graphsqueak.system.progress import Progress
 from graphsqueak.system.remote import files_in, place_in, read_bytes, remove
-from graphsqueak.trees.backends import open_backend
+from graphsqueak.trees.backends import check_backend, open_backend
 from graphsqueak.trees.running import TreeRun, run_here, run_tree
 from graphsqueak.trees.shapes import Tree, as_tree
 
@@ -243,6 +243,29 @@ class MergeTree:
         if config.resume and config.random_state is None:
             earlier = _read_run(config.checkpoint)
         self._seed = seed_from(config.random_state) if earlier is None else earlier["seed"]
+        random_state = config.random_state
+        self.random_state = random_state if earlier is None else earlier.get("random_state")
+
+    def check(self) -> None:
+        """Raise the errors that `run` would raise before the first part, and write nothing."""
+        config = self._config
+        as_tree(config.tree_shape, len(self._pieces), allow_guided=True)
+        if config.checkpoint is not None and config.resume:
+            _check_resumed(config.checkpoint, _read_run(config.checkpoint), self._record())
+        # Only a cluster may fail to answer.
+        check_backend(workers=config.workers, scheduler=config.scheduler)
+        if config.scheduler is not None:
+            with open_backend(scheduler=config.scheduler):
+                pass
+
+    def _record(self):
+        """Return what the run file of this tree contains."""
+        config = self._config
+        settings = config.stream_settings() | {
+            "tree": str(config.tree_shape),
+            "memory_limit": config.memory_limit,
+        }
+        return run_record(self._pieces, settings, seed=self._seed, random_state=self.random_state)
 
     def run(self) -> TreeResult:
         """Return the result, with the parts that a stopped run has stored if it is resumed."""
@@ -250,13 +273,7 @@ class MergeTree:
         settings = config.stream_settings()
         store = None
         if config.checkpoint is not None:
-            wanted = settings | {
-                "tree": str(config.tree_shape),
-                "memory_limit": config.memory_limit,
-            }
-            store = open_store(
-                config.checkpoint, self._pieces, wanted, seed=self._seed, resume=config.resume
-            )
+            store = open_store(config.checkpoint, self._record(), resume=config.resume)
         return self._grow(settings, store)
 
     def rerun(self, n_edges: int) -> StreamSparsifier:
@@ -306,46 +323,78 @@ class LeafStore:
         return place_in(self.folder, f"part-{number:05d}.ckpt")
 
 
-def open_store(folder, pieces, settings, *, seed, resume):
+def run_record(pieces, settings, *, seed, random_state=None):
+    """Return the contents of a run file, which must be equal if a run is resumed.
+
+    Parameters
+    ----------
+    pieces : list
+        The parts of the input.
+    settings : dict
+    seed : int
+    random_state : int, optional
+        The seed that the user gave, or that was drawn, from which `seed` follows.
+    """
+    record = {
+        "seed": seed,
+        "random_state": random_state if isinstance(random_state, int) else None,
+        "settings": settings,
+        "parts": _describe(pieces),
+    }
+    # Tuples become lists, as in the file.
+    return json.loads(json.dumps(record))
+
+
+def open_store(folder, record, *, resume):
     """Return the store of a run: empty, or with `resume` what an equal run has stored.
 
     Parameters
     ----------
     folder : path
-    pieces : list
-        The parts of the input.
-    settings : dict
-        They must be equal to those of the run that is resumed, and so must `seed`.
-    seed : int
+    record : dict
+        Contents of the run file (`run_record`).
     resume : bool
     """
+    given = folder
     if not is_remote(folder):
         folder = local_path(folder).resolve()
-        if folder.exists() and not folder.is_dir():
-            raise InputError(f"{folder} is a file; the parts of a merge tree need a folder")
+        _refuse_file(folder)
         folder.mkdir(parents=True, exist_ok=True)
     folder = str(folder)
-    run = json.loads(json.dumps({"seed": seed, "settings": settings, "parts": _describe(pieces)}))
     earlier = _read_run(folder)
     if resume and earlier is not None:
-        for name, value in run.items():
-            if earlier.get(name) != value:
-                raise InputError(
-                    f"{folder} was written with other {name}; resume with the same input and "
-                    "options, or leave ",
-                    Parameter("resume"),
-                    " out to start again",
-                )
+        _check_resumed(given, earlier, record)
     else:
         for old in files_in(folder, _PART_FILES):
             remove(place_in(folder, old))
         with atomic_file(place_in(folder, _RUN_FILE)) as file:
-            file.write(json.dumps(run, indent=1).encode())
+            file.write(json.dumps(record, indent=1).encode())
     return LeafStore(folder)
+
+
+def _check_resumed(folder, earlier, record):
+    """Raise an InputError if the run to resume had other settings; None is no earlier run."""
+    if earlier is None:
+        return
+    for name, value in record.items():
+        if earlier.get(name) != value:
+            raise InputError(
+                f"{folder} was written with other {name}; resume with the same input and "
+                "options, or leave ",
+                Parameter("resume"),
+                " out to start again",
+            )
+
+
+def _refuse_file(folder):
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder} is a file; the parts of a merge tree need a folder")
 
 
 def _read_run(folder):
     """Return the contents of the run file of a folder; None if there is none."""
+    if not is_remote(folder):
+        _refuse_file(local_path(folder))
     name = place_in(folder, _RUN_FILE)
     try:
         return json.loads(read_bytes(name))

@@ -27,6 +27,7 @@ from graphsqueak.sparsifiers.tree.parts import (
     make_prior,
     merge,
     open_store,
+    run_record,
 )
 from graphsqueak.trees.running import run_here, run_tree
 from graphsqueak.trees.shapes import as_tree
@@ -131,7 +132,7 @@ def test_later_parts_of_a_guided_tree_keep_less(tmp_path):
     """Part 15 follows four: 1.5 to 2 budgets times log(1 + 1/4), 500 to 670 of 2,500 edges."""
     graph = sources.erdos_renyi(300, 40_000, random_state=17).to_edge_list()
     parts, how = split(graph, 16), {"settings": {"n_edges": 1_500}, "options": SHORT, "seed": 5}
-    store = open_store(tmp_path, parts, {}, seed=5, resume=False)
+    store = open_store(tmp_path, run_record(parts, {}, seed=5), resume=False)
     stream = grow_tree(parts, store=store, **how).stream
     kept = [StreamSparsifier.from_bytes(store.get(number)).n_kept_ for number in range(16)]
     assert kept[1] > 2_300  # it has no prior
@@ -161,7 +162,7 @@ def test_a_part_stands_alone_after_a_leader_that_dropped_no_edge():
 
 def test_a_prior_has_no_edges_and_a_stored_leader_has_the_same(tmp_path):
     first, second = split(sources.erdos_renyi(200, 40_000, random_state=8).to_edge_list(), 2)
-    store = open_store(tmp_path, [first, second], {}, seed=5, resume=False)
+    store = open_store(tmp_path, run_record([first, second], {}, seed=5), resume=False)
     how = {"settings": {"n_edges": 1_000}, "options": SHORT, "is_leader": True}
     state = leaf(Piece(0, first), 3, **how, store=store)
     assert leaf(Piece(0, first), 3, **how, store=store) == state
@@ -225,7 +226,7 @@ def test_finished_leaves_are_not_read_again(tmp_path):
         write_edges(part, folder / f"{number}.tsv")
     pieces, how = split(read_edges(folder), 4), {"settings": {"n_edges": 800}, "seed": 9}
     plain = grow_tree(pieces, **how)
-    store = open_store(tmp_path / "leaves", pieces, {}, seed=9, resume=True)
+    store = open_store(tmp_path / "leaves", run_record(pieces, {}, seed=9), resume=True)
     assert grow_tree(pieces, **how, store=store).run.result == plain.run.result
     damaged, lost = (tmp_path / "leaves" / f"part-0000{i}.ckpt" for i in (1, 3))
     damaged.write_bytes(damaged.read_bytes()[:-9])
@@ -233,14 +234,16 @@ def test_finished_leaves_are_not_read_again(tmp_path):
     for unread in (0, 2):
         size = (folder / f"{unread}.tsv").stat().st_size
         (folder / f"{unread}.tsv").write_text("?" * size)  # would be an error if it were read
-    store = open_store(tmp_path / "leaves", pieces, {}, seed=9, resume=True)
+    store = open_store(tmp_path / "leaves", run_record(pieces, {}, seed=9), resume=True)
     again = grow_tree(pieces, **how, store=store)
     assert again.run.result == plain.run.result
     with pytest.raises(InputError, match="written with other seed"):
-        open_store(tmp_path / "leaves", pieces, {}, seed=10, resume=True)
+        open_store(tmp_path / "leaves", run_record(pieces, {}, seed=10), resume=True)
     with pytest.raises(InputError, match="written with other parts"):
-        open_store(tmp_path / "leaves", pieces[:3], {}, seed=9, resume=True)
-    assert open_store(tmp_path / "leaves", pieces, {}, seed=10, resume=False).count() == 0
+        open_store(tmp_path / "leaves", run_record(pieces[:3], {}, seed=9), resume=True)
+    assert (
+        open_store(tmp_path / "leaves", run_record(pieces, {}, seed=10), resume=False).count() == 0
+    )
 
 
 def test_little_memory_makes_a_leaf_shrink_earlier():

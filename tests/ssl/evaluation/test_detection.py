@@ -91,8 +91,8 @@ def test_the_recall_that_is_asked_for_is_reached(fraud, capsys):
         (["--top", "5"], "need --positive-class"),
         (["--positive-class", "frod"], "not a class of the labels"),
         (
-            ["--positive-class", "fraud", "--recall", "0.5", "--method", "hfs"],
-            "are for sparse-hfs and stable-hfs",
+            ["--positive-class", "fraud", "--recall", "0.5", "--baseline", "hfs"],
+            "are not for baselines",
         ),
     ],
 )
