@@ -294,7 +294,7 @@ def compare(
         deadline=start + limit,
         progress=progress,
     )
-    agreement = measured.pop(CLUSTER_ROW, None)
+    agreement_of_runs = measured.pop(CLUSTER_ROW, None)
     # A relative error is not defined if the value of the graph is 0.
     selected = {}
     for name in (*ROWS, CONDUCTANCE_ROW):
@@ -310,13 +310,14 @@ def compare(
         certificate = sparse.certificate
     has_bounds = certificate is not None and not certificate.ridge
     found = {name: values[1] for name, values in selected.items()}
+    agreement: dict[str, float] = {}
     communities_by = ""
-    if agreement is not None:
-        n_done = agreement.shape[1]
+    if agreement_of_runs is not None:
+        n_done = agreement_of_runs.shape[1]
         times = "once" if n_done == 1 else f"{n_done} times"
         communities_by = f"by {best_method().capitalize()}'s method, {times} on each graph"
         names = ("graph", "sparsifier", "uniform")
-        agreement = dict(zip(names, agreement.mean(axis=1).tolist(), strict=False))
+        agreement = dict(zip(names, agreement_of_runs.mean(axis=1).tolist(), strict=False))
     return Comparison(
         values={name: [values[0], values[1]] for name, values in selected.items()},
         rank_correlation=_rank_correlation(*page_ranks[:2]),
@@ -324,7 +325,7 @@ def compare(
         bounds=_bounds(found, certificate) if has_bounds else {},
         uniform={name: values[2] for name, values in selected.items()} if uniform else {},
         n_edges=tuple(one.n_edges for one in graphs),
-        agreement=agreement or {},
+        agreement=agreement,
         communities_by=communities_by,
         left_out=left_out,
     )
