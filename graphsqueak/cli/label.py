@@ -60,8 +60,8 @@ class Classifier:
     method: Annotated[
         Literal[tuple(METHODS)],  # type: ignore[valid-type]
         typer.Option(
-            help="auto and streaming read the edges in a few passes (Sparse-HFS). in-memory loads "
-            "the graph (Stable-HFS). Their labels are nearly the same."
+            help="Stream the edges in a few passes (auto and streaming, Sparse-HFS), or load the "
+            "graph (in-memory, Stable-HFS). The labels are nearly the same."
         ),
     ] = "auto"
     baseline: Annotated[

@@ -127,7 +127,7 @@ def cost_of_tree(
     ...     10**6, 10**9, 10**7, 64, edges_per_second=1e6, tree="balanced", workers=8
     ... )
     >>> cost.levels, cost.moved_bytes // 10**9
-    (6, 23)
+    (6, 24)
     """
     shape = as_tree(tree, n_parts, allow_guided=True)
     high, low = StreamOptions(memory_limit=memory_limit).watermarks(n_kept, n_nodes)
