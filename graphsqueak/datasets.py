@@ -1,9 +1,10 @@
 """Data sets for examples: shipped with the package, read from corpora on disk, or generated.
 
-Origin, license and checksum of each shipped file are in `datasets/README.md`.
+Origin, license and checksum of each shipped file are in `datasets/README.md`. `EXAMPLES` are the
+files that the documentation uses; `write_example` writes them.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,17 +14,23 @@ import numpy as np
 from graphsqueak.errors import InputError, Parameter
 from graphsqueak.graph import EdgeList
 from graphsqueak.randomness import RandomState
-from graphsqueak.sources import read_edges
-from graphsqueak.validation import check_count, check_real
+from graphsqueak.sources import neighbor_edges, read_edges, write_columns, write_edges
+from graphsqueak.system.atomic import check_outputs, written_together
+from graphsqueak.system.paths import local_path
+from graphsqueak.validation import check_choice, check_count, check_real
 
 __all__ = [
+    "EXAMPLES",
+    "Example",
     "Points",
     "load_karate",
     "load_mail",
     "load_spam",
     "load_spambase",
     "shipped_file",
+    "social_graph",
     "stacked_clusters",
+    "write_example",
 ]
 
 
@@ -280,3 +287,248 @@ def shipped_file(name: str) -> Path:
         if (folder / name).is_file():
             return folder / name
     raise InputError(f"no shipped file is called {name!r}; see datasets/README.md for their names")
+
+
+def social_graph(n_people: int = 4_000, *, random_state: RandomState = 20) -> EdgeList:
+    """Generate friendships in 25 groups that a few friendships connect.
+
+    Group sizes are proportional to k^-0.7, and degrees within a group have a heavy tail: every
+    person draws friends in proportion to their activity. Each group except the first is
+    joined to earlier groups by one to four friendships. These are few among tens of thousands, but
+    without them the graph falls apart.
+
+    Parameters
+    ----------
+    n_people : int
+        Number of nodes, at least 100.
+    random_state : int, Generator or None
+        Seed. With the default, all calls return the same graph.
+
+    Returns
+    -------
+    EdgeList
+        Nodes are ordered by group; all weights are 1.
+
+    Examples
+    --------
+    >>> social_graph()
+    EdgeList(n_nodes=4000, n_edges=61421, total_weight=61421)
+    """
+    check_count("n_people", n_people, least=100)
+    rng = np.random.default_rng(random_state)
+    n_groups = 25
+    size = np.arange(1, n_groups + 1) ** -0.7
+    # The first nodes are one per group, so that no group is empty.
+    group = np.append(
+        np.arange(n_groups), rng.choice(n_groups, size=n_people - n_groups, p=size / size.sum())
+    )
+    group.sort()
+    activity = np.minimum(0.25 + rng.pareto(1.8, size=n_people), 12.0)
+    tails = []
+    heads = []
+    for number in range(n_groups):
+        members = np.flatnonzero(group == number)
+        probability = activity[members] / activity[members].sum()
+        n_drawn = 24 * members.size
+        tails.append(rng.choice(members, size=n_drawn, p=probability))
+        heads.append(rng.choice(members, size=n_drawn, p=probability))
+        if number:
+            n_bridges = rng.integers(1, 5)
+            tails.append(rng.choice(members, size=n_bridges))
+            heads.append(rng.choice(members[0], size=n_bridges))
+    tail = np.concatenate(tails)
+    head = np.concatenate(heads)
+    # Friendships that were drawn twice, in either direction, are one.
+    pair = np.unique(np.minimum(tail, head) * n_people + np.maximum(tail, head))
+    pair = pair[pair // n_people != pair % n_people]
+    return EdgeList(tail=pair // n_people, head=pair % n_people, n_nodes=n_people)
+
+
+@dataclass(frozen=True)
+class Example:
+    """Files of an example.
+
+    Attributes
+    ----------
+    summary : str
+        What the data are.
+    files : mapping of str to str
+        Description of each file by name.
+    command : str
+        A command to begin with.
+    write : callable
+        `write(folder)` writes the files.
+    """
+
+    summary: str
+    files: Mapping[str, str]
+    command: str
+    write: Callable[[Path], None] = field(repr=False)
+
+
+def write_example(name: str, folder: str | Path = ".", *, force: bool = False) -> list[Path]:
+    """Write the files of an example, which are the same in every call.
+
+    Parameters
+    ----------
+    name : {"events", "karate", "logins", "social", "spam"}
+        Key of `EXAMPLES`, which describes the files.
+    folder : str or Path
+        Folder for the files; it is created if it does not exist.
+    force : bool
+        Overwrite existing files.
+
+    Returns
+    -------
+    list of Path
+
+    Examples
+    --------
+    >>> write_example("karate")
+    [PosixPath('karate.tsv')]
+    >>> len(Path("karate.tsv").read_text().splitlines())
+    79
+    """
+    check_choice("name", name, tuple(EXAMPLES))
+    target = local_path(folder)
+    paths = [target / file for file in EXAMPLES[name].files]
+    if target.exists() and not target.is_dir():
+        raise InputError(f"{folder} is a file; give a folder")
+    for path in paths:
+        if path.is_file() and not force:
+            raise InputError(
+                f"{path} already exists; use ", Parameter("force", True), " to overwrite"
+            )
+    target.mkdir(parents=True, exist_ok=True)
+    check_outputs({path.name: path for path in paths}, [])
+    with written_together():
+        EXAMPLES[name].write(target)
+    return paths
+
+
+def _write_karate(folder):
+    write_edges(load_karate(), folder / "karate.tsv")
+
+
+def _write_social(folder):
+    write_edges(social_graph(), folder / "edges.tsv")
+
+
+def _write_events(folder):
+    """Write 40,000 contacts, one every 30 s, within teams that are new after the first half."""
+    rng = np.random.default_rng(42)
+    n_people = 240
+    n_events = 40_000
+    n_teams = 4
+    source = rng.integers(n_people, size=n_events)
+    is_second_half = np.arange(n_events) >= n_events // 2
+    # In each half, the people of a team are contiguous in one random order. A shift of 1, ..., 59
+    # modulo the size of a team is another member, and one of 1, ..., 239 is any other person.
+    target = np.empty(n_events, dtype=np.int64)
+    for rows in (~is_second_half, is_second_half):
+        order = rng.permutation(n_people)
+        place = np.argsort(order)[source[rows]]
+        team_size = n_people // n_teams
+        team, rank = np.divmod(place, team_size)
+        member = team * team_size + (rank + rng.integers(1, team_size, size=rank.size)) % team_size
+        anyone = (place + rng.integers(1, n_people, size=rank.size)) % n_people
+        target[rows] = order[np.where(rng.random(rank.size) < 0.9, member, anyone)]
+    names = np.array([f"p{number:03d}" for number in range(n_people)])
+    columns = {
+        "source": names[source],
+        "target": names[target],
+        # Unix seconds, from November 14, 2023.
+        "ts": 1_700_000_000 + 30 * np.arange(n_events),
+    }
+    write_columns(columns, folder / "events.csv")
+
+
+def _write_logins(folder):
+    """Write 18,000 logins of 3,000 accounts, 120 of them in four fraud rings that share devices."""
+    rng = np.random.default_rng(41)
+    n_accounts = 3_000
+    n_rings = 4
+    ring_size = 30
+    ring = np.full(n_accounts, -1)
+    members = rng.permutation(n_accounts)[: n_rings * ring_size]
+    ring[members] = np.arange(members.size) // ring_size
+    is_fraud = ring >= 0
+
+    # Honest accounts use two devices of their own, one of their household, and public networks.
+    account = np.repeat(np.arange(n_accounts), 6)
+    own_device = 10_000 + 2 * account + rng.integers(2, size=account.size)
+    household_device = 20_000 + account // 2
+    public_network = 30_000 + rng.integers(5, size=account.size)
+    ring_device = 40_000 + 8 * ring[account] + rng.integers(8, size=account.size)
+    kind = rng.random(account.size)
+    device = np.where(kind < 0.4, own_device, household_device)
+    device = np.where(kind < 0.6, device, public_network)
+    device = np.where(is_fraud[account] & (kind < 0.5), ring_device, device)
+
+    # Numbers of devices in random order, so that they do not reveal what the devices are.
+    devices, device = np.unique(device, return_inverse=True)
+    device = rng.permutation(devices.size)[device]
+    order = rng.permutation(account.size)
+    account_names = np.array([f"a{number:04d}" for number in range(n_accounts)])
+    device_names = np.array([f"d{number:04d}" for number in range(devices.size)])
+    logins = {"account": account_names[account[order]], "device": device_names[device[order]]}
+    write_columns(logins, folder / "logins.csv")
+
+    is_known = np.zeros(n_accounts, dtype=bool)
+    for number in range(n_rings):
+        is_known[rng.choice(np.flatnonzero(ring == number), size=3, replace=False)] = True
+    is_known[rng.choice(np.flatnonzero(~is_fraud), size=48, replace=False)] = True
+    truth = np.where(is_fraud, "fraud", "fine")
+    label = np.where(is_known, truth, None)
+    write_columns({"node": account_names, "label": label, "truth": truth}, folder / "known.csv")
+
+
+def _write_spam(folder):
+    """Write the mails joined to their ten nearest each, and the label of every 59th."""
+    spam = load_spam()
+    write_edges(neighbor_edges(spam.points, 10, ids=spam.ids), folder / "mails.parquet")
+    truth = np.where(spam.labels == 1, "spam", "ham")
+    is_known = np.arange(spam.ids.size) % 59 == 0
+    label = np.where(is_known, truth, None)
+    write_columns({"node": spam.ids, "label": label, "truth": truth}, folder / "labels.csv")
+
+
+EXAMPLES: Mapping[str, Example] = {
+    "events": Example(
+        "contacts of 240 people in two weeks, whose teams change after the first",
+        {"events.csv": "40,000 contacts: source, target, ts (Unix seconds)"},
+        "graphsqueak sparsify events.csv -o week.tsv --keep 0.1 --time ts --window 7d",
+        _write_events,
+    ),
+    "karate": Example(
+        "Zachary's karate club",
+        {"karate.tsv": "78 ties of 34 members: source, target, weight"},
+        "graphsqueak info karate.tsv",
+        _write_karate,
+    ),
+    "logins": Example(
+        "logins of 3,000 accounts, 120 of them in four fraud rings (generated)",
+        {
+            "logins.csv": "18,000 logins: account, device",
+            "known.csv": "60 known accounts: node, label; truth of all, for comparison",
+        },
+        "graphsqueak label logins.csv known.csv --project -o review.csv --positive-class fraud "
+        "--top 100",
+        _write_logins,
+    ),
+    "social": Example(
+        "friendships in 25 groups that a few friendships connect (generated)",
+        {"edges.tsv": "61,421 friendships of 4,000 people: source, target"},
+        "graphsqueak sparsify edges.tsv -o sparse.tsv --keep 0.2",
+        _write_social,
+    ),
+    "spam": Example(
+        "5,876 mails of the SpamAssassin corpus, each joined to its ten most similar",
+        {
+            "mails.parquet": "similarities of mails: source, target, weight",
+            "labels.csv": "100 known mails: node, label; truth of all, for comparison",
+        },
+        "graphsqueak label mails.parquet labels.csv -o labeled.csv",
+        _write_spam,
+    ),
+}

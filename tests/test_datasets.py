@@ -1,11 +1,13 @@
 """Shipped and generated data have the properties that their documentation states."""
 
 import numpy as np
+import polars as pl
 import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import NearestNeighbors
 
 from graphsqueak import InputError, datasets, neighbor_edges
+from graphsqueak.sparsifiers import uniform_sparsifier
 
 
 @pytest.mark.slow
@@ -59,3 +61,32 @@ def test_stacked_clusters_stay_apart_until_k_exceeds_their_size():
 def test_an_unknown_file_is_named():
     with pytest.raises(InputError, match=r"'karate.csv'"):
         datasets.shipped_file("karate.csv")
+
+
+def test_the_social_graph_is_connected_by_few_edges():
+    graph = datasets.social_graph()
+    assert graph.components().max() == 0
+    assert (graph.weight == 1).all()
+    random_edges = uniform_sparsifier(graph, n_edges=graph.n_edges // 5, seed=91)
+    assert random_edges.components().max() > 10
+
+
+def test_teams_of_the_events_change_after_the_first_half(tmp_path):
+    (path,) = datasets.write_example("events", tmp_path)
+    events = pl.read_csv(path)
+    ends = events.select(
+        pl.min_horizontal("source", "target").alias("one"),
+        pl.max_horizontal("source", "target").alias("other"),
+    )
+    quarters = [ends.slice(start, 10_000) for start in range(0, 40_000, 10_000)]
+
+    def fraction_repeated(earlier, later):
+        repeated = later.join(earlier.unique(), on=["one", "other"], how="semi")
+        return repeated.height / later.height
+
+    # A pair of one team, one of 4 x 60 x 59 / 2, has 1.27 events per quarter; members of
+    # one team are in one team again with probability 59 / 239.
+    same_half = 0.9 * (1 - np.exp(-1.27))
+    assert fraction_repeated(quarters[0], quarters[1]) == pytest.approx(same_half, abs=0.05)
+    assert fraction_repeated(quarters[2], quarters[3]) == pytest.approx(same_half, abs=0.05)
+    assert fraction_repeated(quarters[1], quarters[2]) < 0.3

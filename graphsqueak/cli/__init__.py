@@ -20,6 +20,7 @@ from graphsqueak import __version__
 from graphsqueak.cli.certify import certify
 from graphsqueak.cli.demo import demo
 from graphsqueak.cli.dictionary import dictionary
+from graphsqueak.cli.example import example
 from graphsqueak.cli.help_pages import PanelCommand
 from graphsqueak.cli.info import info
 from graphsqueak.cli.label import label
@@ -46,6 +47,7 @@ for command in (
     certify,
     demo,
     dictionary,
+    example,
     info,
     label,
     learn,

@@ -102,7 +102,8 @@ class PanelCommand(TyperCommand):
             if options:
                 with formatter.section(panel):
                     formatter.write_dl([_describe(option, ctx) for option in options])
-        if not _is_complete(ctx):
+        has_more = any(_options(self, ctx, panel) for panel in OTHER_PANELS)
+        if has_more and not _is_complete(ctx):
             with formatter.section("More options, described by --help-all"):
                 for panel in OTHER_PANELS:
                     names = [option.opts[-1] for option in _options(self, ctx, panel)]
