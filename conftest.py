@@ -1,13 +1,6 @@
-"""What all tests share: doctests in a folder of their own, and pages among the slow ones."""
+"""Run doctests in a folder of their own."""
 
 import pytest
-
-
-def pytest_collection_modifyitems(items):
-    """A page is a whole session: README and docs are slow."""
-    for item in items:
-        if item.path.suffix == ".md":
-            item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture(autouse=True)

@@ -12,30 +12,44 @@ import pytest
 import typer
 
 from graphsqueak.cli import app
+from tests.markdown_pages import blocks_of, run_page
 
 ROOT = Path(__file__).parent.parent
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES_WITH_CODE = [
+    page
+    for page in PAGES
+    if any(block.language in ("sh", "python") for block in blocks_of(page.read_text()))
+]
 COMMANDS = typer.main.get_command(app).commands
 PAGE = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["README.md", "docs/start/tour.md"])
-def test_shell_blocks_run(name, tmp_path):
-    blocks = re.findall(r"^```sh\n(.*?)^```$", (ROOT / name).read_text(), re.M | re.S)
-    assert blocks
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", "\n".join(blocks)],
-        cwd=tmp_path,
-        env=os.environ | {"PATH": path, "PYTHONPATH": str(ROOT)},
-        check=True,
-    )
+@pytest.mark.parametrize("page", PAGES_WITH_CODE, ids=lambda page: str(page.relative_to(ROOT)))
+def test_blocks_run_in_the_order_of_the_page(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run_page(page.read_text(), str(page.relative_to(ROOT)), tmp_path)
 
 
-def test_only_pages_whose_shell_blocks_run_have_some():
-    having = {page.relative_to(ROOT).as_posix() for page in PAGES if "```sh\n" in page.read_text()}
-    assert having == {"README.md", "docs/start/tour.md"}
+@pytest.mark.parametrize(
+    ("page", "message"),
+    [
+        ("```sh\necho 1\n```\n\n```text\n2\n```\n", r"page.md:5 printed\n +1"),
+        ("```sh\nfalse\n```\n", "page.md:1 ended with 1"),
+        ("```python\n>>> 1\n2\n```\n", r"Expected:\s+2\s+Got:\s+1"),
+    ],
+)
+def test_a_block_that_fails_or_prints_something_else_is_found(page, message, tmp_path):
+    with pytest.raises(AssertionError, match=message):
+        run_page(page, "page.md", tmp_path)
+
+
+def test_blocks_share_files_and_names(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    page = "```sh\necho 1.234 > a\ncat a\n```\n\n```text\n1.23\n```\n"
+    page += "```python\n>>> from pathlib import Path\n>>> text = Path('a').read_text()\n```\n```python\n>>> text.strip()\n'1.23...'\n```\n"
+    run_page(page, "page.md", tmp_path)
 
 
 def test_generated_pages_and_stubs_are_up_to_date():
