@@ -48,7 +48,8 @@ def test_a_block_that_fails_or_prints_something_else_is_found(page, message, tmp
 def test_blocks_share_files_and_names(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     page = "```sh\necho 1.234 > a\ncat a\n```\n\n```text\n1.23\n```\n"
-    page += "```python\n>>> from pathlib import Path\n>>> text = Path('a').read_text()\n```\n```python\n>>> text.strip()\n'1.23...'\n```\n"
+    page += "```python\n>>> from pathlib import Path\n>>> text = Path('a').read_text()\n```\n"
+    page += "```python\n>>> text.strip()\n'1.23...'\n```\n"
     run_page(page, "page.md", tmp_path)
 
 
