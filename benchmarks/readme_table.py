@@ -2,7 +2,8 @@
 
     python benchmarks/readme_table.py [--data FOLDER] [--keep FRACTION] [--seeds N]
 
-The graph is facebook_combined (4,039 nodes, 88,234 edges). For each seed, graphsqueak keeps the
+The graph is facebook_combined (4,039 nodes, 88,234 edges), unpacked as
+FOLDER/facebook_combined/facebook_combined.txt. For each seed, graphsqueak keeps the
 given fraction of the edges, and as many random edges are drawn and reweighted by a common factor.
 An error is the median relative error of a quantity over 100 random cuts, 100 random pairs of
 nodes, all nodes (PageRank) or the 20 smallest positive eigenvalues. Communities are found by
@@ -20,10 +21,10 @@ import graphsqueak as gs
 
 # Rows of `gs.compare` and what they are called in the table.
 ERRORS = {
-    "resistances": "effective resistances, error",
-    "PageRank": "PageRank, error",
-    "eigenvalues": "20 smallest eigenvalues, error",
-    "random cuts": "random cuts, error",
+    "resistances": "effective resistances",
+    "PageRank": "PageRank",
+    "eigenvalues": "20 smallest eigenvalues",
+    "random cuts": "random cuts",
 }
 
 
