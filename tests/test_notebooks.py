@@ -21,6 +21,8 @@ import pytest
 from jupyter_client.manager import KernelManager
 from nbclient import NotebookClient
 
+from tests.test_docs import COMMANDS, commands_of
+
 ROOT = Path(__file__).parents[1]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 
@@ -240,6 +242,17 @@ def test_it_uses_public_names_only(path):
         if name and package.islower():
             public = getattr(import_module("graphsqueak"), package)
             assert name in getattr(public, "__all__", [name]), f"gs.{package}.{name}"
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_files_and_commands_that_it_names_exist(path):
+    cells = nbformat.read(path, as_version=4).cells
+    text = "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
+    addresses = re.findall(r"\]\(([^)#]+)", text)
+    assert [a for a in addresses if "://" not in a and not (path.parent / a).exists()] == []
+    for name, *words in commands_of(text):
+        known = {option for one in COMMANDS[name].params for option in one.opts}
+        assert {word for word in words if word.startswith("-")} <= known
 
 
 def store(path):
