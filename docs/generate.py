@@ -34,7 +34,8 @@ MIN_COMMANDS_OF_SHARED_OPTION = 5
 
 COMMANDS_INTRODUCTION = """# Commands
 
-All commands of `graphsqueak`, with examples and options. `--help` prints the common options of a command, and `--help-all` prints all options.
+All commands of `graphsqueak`, with examples and options. `--help` prints the common options of a
+command, and `--help-all` prints all options.
 
 Data goes to standard output and messages go to standard error. The exit code is 0 after success,
 2 after an error, 130 after Ctrl-C and 143 after `kill`. An error is one line that names the
