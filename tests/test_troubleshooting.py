@@ -49,6 +49,7 @@ READING = [
     "info ragged.csv",
     "info mixed.tsv",
     "info weights.tsv",
+    "info roads.csv",
     "info roads.csv --columns source,target,length",
     "info cut.tsv.gz",
     "info bomb.tsv.gz",
