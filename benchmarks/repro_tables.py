@@ -203,7 +203,7 @@ def adversarial(options):
                     **_STEP,
                 )
             for theta in thetas[:3]:
-                rows[f"SkeGD, theta {theta:g}, bandwidth .3"] = lambda seed, T, theta=theta: SkeGD(
+                rows[f"SkeGD, theta {theta:g}, bandwidth 0.3"] = lambda seed, T, theta=theta: SkeGD(
                     regularization=1.0,
                     cycle=max(int(theta * (T - 100)), 1),
                     transfer="paper",
