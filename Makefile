@@ -21,7 +21,7 @@ lint: $(READY)
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/mypy
 
-# Pages that are written from the code, and then the site, in build/site, without the network.
+# Write the generated pages, then build the site in build/site. Needs no network.
 docs: .venv/ready-docs
 	$(BIN)/python docs/generate.py
 	$(BIN)/python docs/site/build.py
