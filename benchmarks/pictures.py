@@ -3,47 +3,22 @@
 python benchmarks/pictures.py        # writes docs/*.svg
 """
 
-from pathlib import Path
-
-import matplotlib
-
-matplotlib.use("Agg")
 import numpy as np
+from figure_style import BLUE, GRAY, RED, draw_edges, draw_nodes, save, style
 from matplotlib import pyplot as plt
-from matplotlib.collections import LineCollection
 
 import graphsqueak as gs
 
-DOCS = Path(__file__).parent.parent / "docs"
-BLUE = "#3b6ea5"
-RED = "#c8553d"
-GRAY = "#b5b5b5"
-# Hundreds of lines and dots are smaller as pixels. Text, axes and few lines stay vectors.
-DOTS_PER_INCH = 120
-MAX_VECTOR_EDGES = 50
-STYLE = {
-    "font.size": 9,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    # Fixed ids and no date: an unchanged figure is an unchanged file.
-    "svg.hashsalt": "graphsqueak",
-    "svg.fonttype": "path",
-}
+# Edges of equal width are drawn as one path, so weights are rounded to a few widths.
+WIDTHS = (0.3, 0.7, 1.2, 1.8)
 
 
 def main():
     """Draw all figures."""
-    drawings = {
-        "sparsifier.svg": sparsifier,
-        "resistance.svg": resistance,
-        "labels.svg": labels,
-    }
-    for name, draw in drawings.items():
-        with plt.rc_context(STYLE):
-            figure = draw()
-            figure.savefig(DOCS / name, dpi=DOTS_PER_INCH, metadata={"Date": None})
-        plt.close(figure)
-        print(f"docs/{name}  {(DOCS / name).stat().st_size / 1000:.0f} kB")
+    with style():
+        save(sparsifier(), "sparsifier.svg")
+        save(resistance(), "resistance.svg")
+        save(labels(), "labels.svg")
 
 
 def two_communities(rng):
@@ -70,10 +45,14 @@ def sparsifier():
     titles = (f"graph: {graph.n_edges:,} edges", f"sparsifier: {H.n_edges:,} edges, reweighted")
     for ax, drawn, title in zip(axes, (graph, H), titles, strict=False):
         connects = is_right[drawn.tail] != is_right[drawn.head]
-        colors = np.where(connects, RED, BLUE)
-        # Line widths grow with the weights, up to those of the heaviest edges of the sparsifier.
-        widths = np.where(connects, 1.6, 0.25 * drawn.weight)
-        draw_graph(ax, drawn, positions, widths, colors)
+        width = np.array(WIDTHS)[np.minimum(drawn.weight // 2, len(WIDTHS) - 1).astype(int)]
+        for value in WIDTHS:
+            chosen = ~connects & (width == value)
+            draw_edges(
+                ax, positions, drawn.tail[chosen], drawn.head[chosen], color=BLUE, width=value
+            )
+        draw_edges(ax, positions, drawn.tail[connects], drawn.head[connects], color=RED, width=1.6)
+        draw_nodes(ax, positions, color=GRAY, size=8)
         ax.set_title(title)
     sides = rng.uniform(size=(graph.n_nodes, 400)) < rng.uniform(0.02, 0.5, 400)
     # Every fourth cut is near the one between the communities.
@@ -81,7 +60,7 @@ def sparsifier():
     exact = cut_weights(graph, sides)
     approximate = cut_weights(H, sides)
     axes[2].plot([0, exact.max()], [0, exact.max()], color=GRAY, linewidth=1)
-    axes[2].scatter(exact, approximate, s=6, alpha=0.5, color=BLUE, linewidth=0, rasterized=True)
+    axes[2].scatter(exact, approximate, s=6, alpha=0.5, color=BLUE, linewidth=0)
     axes[2].set(title="400 cuts", xlabel="weight in the graph", ylabel="weight in the sparsifier")
     axes[2].locator_params(nbins=4)
     return figure
@@ -94,12 +73,13 @@ def resistance():
     position = {"a": (0, 0), "b": (0, 1), "c": (1, 1), "d": (1, 0), "e": (2, 0), "f": (3, 0)}
     positions = np.array([position[name] for name in graph.ids], dtype=float)
     values = gs.effective_resistance(graph)
-    colors = np.where(values > 0.99, RED, BLUE)
     figure, ax = plt.subplots(figsize=(5, 2), layout="constrained")
-    draw_graph(ax, graph, positions, np.full(graph.n_edges, 2.5), colors, size=50)
-    for u, v, value, color in zip(graph.tail, graph.head, values, colors, strict=True):
+    for u, v, value in zip(graph.tail, graph.head, values, strict=True):
+        color = RED if value > 0.99 else BLUE
+        draw_edges(ax, positions, [u], [v], color=color, width=2.5)
         x, y = positions[[u, v]].mean(axis=0)
         ax.annotate(f"{value:.2f}", (x + 0.05, y + 0.06), color=color)
+    draw_nodes(ax, positions, color=GRAY, size=50)
     ax.annotate("bridges", (2, -0.3), color=RED, ha="center")
     ax.set_ylim(-0.4, 1.25)
     return figure
@@ -117,35 +97,13 @@ def labels():
     graph = gs.neighbor_edges(points, 8, metric="euclidean").to_edge_list()
     predicted = gs.StableHFSClassifier(random_state=7).fit(graph, y).transduction_
     figure, axes = plt.subplots(1, 2, figsize=(6, 3), layout="constrained")
-    draw_graph(axes[0], graph, points, np.full(graph.n_edges, 0.5), GRAY, size=0)
-    panels = ((axes[0], y, "4 labels"), (axes[1], predicted, "400 predictions"))
-    for ax, classes, title in panels:
-        for value, color in ((-1, GRAY), (0, BLUE), (1, RED)):
-            size = 5 if value < 0 else 16
-            ax.scatter(
-                *points[classes == value].T,
-                s=size,
-                color=color,
-                zorder=3,
-                linewidth=0,
-                rasterized=True,
-            )
+    draw_edges(axes[0], points, graph.tail, graph.head, color=GRAY, width=0.3)
+    panels = ((axes[0], y, 60, "4 labels"), (axes[1], predicted, 16, "400 predictions"))
+    for ax, classes, label_size, title in panels:
+        for value, color, size in ((-1, GRAY, 5), (0, BLUE, label_size), (1, RED, label_size)):
+            draw_nodes(ax, points[classes == value], color=color, size=size)
         ax.set_title(title)
-        ax.set_aspect("equal")
-        ax.axis("off")
     return figure
-
-
-def draw_graph(ax, graph, positions, widths, colors, *, size=8):
-    """Draw edges as lines and nodes as dots."""
-    lines = positions[np.column_stack([graph.tail, graph.head])]
-    are_pixels = graph.n_edges > MAX_VECTOR_EDGES
-    drawn = LineCollection(lines, linewidths=widths, colors=colors, alpha=0.7)
-    drawn.set_rasterized(are_pixels)
-    ax.add_collection(drawn)
-    ax.scatter(*positions.T, s=size, color="black", zorder=3, linewidth=0, rasterized=are_pixels)
-    ax.set_aspect("equal")
-    ax.axis("off")
 
 
 def cut_weights(graph, sides):
