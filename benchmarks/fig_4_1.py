@@ -155,14 +155,14 @@ def draw(rows, points, truth):
         left.plot(ks, [row["exact"] for row in rows], "o", color=GRAY, markersize=8)
         left.plot(ks, [row["sparse"] for row in rows], "s-", color=BLUE, markersize=4)
         left.set(xlabel="neighbors per point", title="accuracy")
-        middle = len(ks) // 2
         left.annotate("all edges", (ks[-1], 0.9), color=GRAY, ha="right")
         left.annotate("Sparse-HFS", (ks[-1], 0.96), color=BLUE, ha="right")
         fractions = [100 * row["share"] for row in rows]
         right.semilogy(ks, fractions, "s-", color=BLUE, markersize=4)
         right.set(xlabel="neighbors per point", title="edges kept (%)")
+        right.yaxis.set_major_formatter("{x:g}")
         right.annotate(
-            f"{fractions[middle]:.1f} %", (ks[middle], 1.2 * fractions[middle]), color=BLUE
+            f"{fractions[-1]:.1f} %", (ks[-1], 1.2 * fractions[-1]), color=BLUE, ha="right"
         )
         save(figure, "fig_4_1.svg")
 
