@@ -2,12 +2,12 @@
 
     python benchmarks/fig_4_1.py [--quick | --points N] [--json] [--figure]
 
-12,100 points in the plane in four stacked clusters, the two upper ones of one class; two labels in
-the uppermost and two in the lowermost cluster; the unweighted k-NN graph for k = 100, ..., 12,000,
-made as a stream from a k-d tree. Per k: accuracy of Stable-HFS on all edges and of Sparse-HFS on
-the same stream, mean of 10 draws of labels, and the share of the edges that Sparse-HFS kept.
-Clusters are further apart than wide: below k = n / 4 they are not joined and the labels cannot
-spread (what no label reaches counts as wrong), and at k = n there is no structure left.
+12,100 points in the plane in four clusters, the two upper ones of one class; two labels in the
+uppermost and two in the lowermost cluster; the unweighted k-NN graph for k = 100, ..., 12,000,
+streamed from a k-d tree. For each k: the accuracy of Stable-HFS on all edges and of Sparse-HFS on
+the same stream, means of 10 draws of labels, and the fraction of the edges that Sparse-HFS kept.
+Clusters are further apart than wide. Below k = n / 4 they are not connected and labels cannot
+spread; nodes in a component without a label count as wrong. At k = n the graph is complete.
 """
 
 import argparse
@@ -25,7 +25,7 @@ from graphsqueak.ssl.base import UnreachedWarning
 SEED = 41_004
 N_POINTS = 12_100  # of the thesis
 BLOCK = 500  # points whose neighbors are found at a time
-IN_MEMORY = 6e7  # edges up to which the graph is held, for exact Stable-HFS
+IN_MEMORY = 6e7  # edges up to which the graph is loaded, for exact Stable-HFS
 KS = (100, 1000, 2000, 3000, 3500, 4000, 4500, 5000, 6000, 8000, 12_000)
 
 

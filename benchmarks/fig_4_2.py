@@ -2,21 +2,21 @@
 
     python benchmarks/fig_4_2.py [--quick] [--json] [--draws N] [--mail PATH] [--figure]
 
-The shipped SpamAssassin mails, or, with --mail, a corpus that you have (TREC 2007 as in the thesis,
-any layout that `graphsqueak spam` reads). Every method over its own parameter, from 20, 100 and
-1,000 labels, means over the same draws:
+The shipped SpamAssassin mails, or, with --mail, another corpus (TREC 2007 as in the thesis, any
+layout that `graphsqueak spam` reads). Every method with several values of its parameter, and 20,
+100 and 1,000 labels; means over the same draws:
 
-*exact*       Stable-HFS on the graph of k neighbors, all edges held;
-*aware*       Sparse-HFS at 5 % of the edges, edges at labels apart;
-*plain*       Sparse-HFS at 5 % of the edges, a sparsifier as in the thesis;
+*exact*       Stable-HFS on the graph of k neighbors, all edges in memory;
+*aware*       Sparse-HFS in one pass at 5 % of the edges, with exact sums at labeled nodes;
+*plain*       Sparse-HFS at 5 % of the edges, on a sparsifier as in the thesis;
 *SubSampling* HFS on a fifth of the nodes (the thesis: 15,000 of 75,419) of the same graphs;
 *EigFun*      q eigenfunctions of the mails in 64 dimensions (truncated SVD, as its authors do);
-*1-NN*        the label of the closest labeled mail;
+*1-NN*        the label of the nearest labeled mail;
 *k = 10*      exact on a graph of 10 neighbors.
 
-Seconds are those of a fit from the lists of neighbors on, one pass included where there is one;
-finding neighbors comes first for all and is told apart. Bytes are 16 for an edge held, and
-8 (n d + n q + b^2) for EigFun. All use eta = 0.03 / (mean degree), thresholds from the labels.
+Seconds are those of a fit, given the lists of neighbors, including one pass if there is one. Bytes
+are 16 per edge in memory, and 8 (n d + n q + b^2) for EigFun. All methods use eta = 0.03 / (mean
+degree) and thresholds from the labels.
 """
 
 import argparse
@@ -183,7 +183,7 @@ TABLE_HEADER = ("method", "space", "entries", "MB", "time", "steps", "seconds")
 
 
 def table_4_1(rows, n, k):
-    """Space and time of the thesis' table as numbers, beside megabytes and seconds of a fit."""
+    """Return space and time by the formulas of the thesis, and measured megabytes and seconds."""
     log, s = math.log(n), n // 5
     own = {
         row["method"]: row
