@@ -34,7 +34,8 @@ MIN_COMMANDS_OF_SHARED_OPTION = 5
 
 COMMANDS_INTRODUCTION = """# Commands
 
-`--help` prints the common options of a command, and `--help-all` prints all options.
+All commands of `graphsqueak`, with examples and options. `--help` prints the common options of a
+command, and `--help-all` prints all options.
 
 Data goes to standard output and messages go to standard error. The exit code is 0 after success,
 2 after an error, 130 after Ctrl-C and 143 after `kill`. An error is one line that names the
@@ -53,8 +54,8 @@ Options that several commands have.
 
 API_INTRODUCTION = """# API by task
 
-`import graphsqueak as gs`. Each name is imported when it is first used. `help(gs.certify)` prints
-the parameters and examples of a name.
+The public names of the package, grouped by what they are used for. Import the package with
+`import graphsqueak as gs`. `help(gs.certify)` prints the parameters and examples of a name.
 """
 
 # Constants have no docstring.

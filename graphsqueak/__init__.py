@@ -1,4 +1,4 @@
-"""Graphs too large to keep: read, measure, sparsify and learn on them.
+"""One-pass spectral sparsifiers of large graphs, with a measured error, and learning on them.
 
 The names below are the public interface; each is imported when first used. Two names in their
 signatures stand for several types:

@@ -145,3 +145,12 @@ def test_the_page_on_the_core_names_objects_that_exist():
         else:
             full_name = f"graphsqueak.sparsifiers.stream.{name}"
         assert pkgutil.resolve_name(full_name) is not None
+
+
+@PAGE
+def test_papers_that_are_cited_are_in_the_references(page):
+    references = (ROOT / "docs" / "reference" / "references.md").read_text()
+    listed = re.findall(r"^\* \[(\w+)\]", references, re.M)
+    cited = re.findall(r"\[([A-Z][A-Za-z]*\d\d[a-z]?)[\],]", page.read_text())
+    # Docstrings, whose first lines are in api.md, have lists of their own.
+    assert page.name == "api.md" or set(cited) <= set(listed)

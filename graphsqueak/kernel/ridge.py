@@ -90,7 +90,8 @@ class NystromRidge(MultiOutputMixin, RegressorMixin, LandmarkEstimator):
     regularized: bool = False
 
     # The error of a regression is largest where most points are, and leverage scores are small
-    # there; see docs/kernels/dictionaries.md for other fractions.
+    # there. A fraction of 0.6 has 1 % less error on casp, and 2.6 times the error on data with a
+    # few isolated points, where uniform landmarks have 7 times (docs/kernels/dictionaries.md).
     _uniform_share = 1 / 3
 
     def predict(self, X: ArrayLike) -> np.ndarray:

@@ -421,8 +421,9 @@ def _beginning(path, n_bytes):
 
 def _read_regular(path, n_bytes):
     """Return the first bytes of a regular file; an OSError for anything else."""
-    # A named pipe would block without O_NONBLOCK.
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    # A named pipe would block without O_NONBLOCK. Windows has O_BINARY instead of the others.
+    flags = sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_CLOEXEC", "O_BINARY"))
+    descriptor = os.open(path, os.O_RDONLY | flags)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         raise _NotRegularError(f"{path} is not a regular file")
