@@ -45,6 +45,12 @@ def test_a_block_that_fails_or_prints_something_else_is_found(page, message, tmp
         run_page(page, "page.md", tmp_path)
 
 
+def test_lines_about_progress_are_not_output(tmp_path):
+    lines = ("reading ...", "reading: 25 %, 500 edges, 9 edges/s", "a.tsv/s is not a file")
+    printed = "".join(f"echo graphsqueak: {line}\n" for line in lines)
+    run_page(f"```sh\n{printed}```\n\n```text\ngraphsqueak: {lines[2]}\n```\n", "page.md", tmp_path)
+
+
 def test_blocks_share_files_and_names(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     page = "```sh\necho 1.234 > a\ncat a\n```\n\n```text\n1.23\n```\n"
