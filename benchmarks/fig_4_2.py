@@ -3,7 +3,7 @@
     python benchmarks/fig_4_2.py [--quick] [--json] [--draws N] [--mail PATH] [--figure FILE]
 
 The shipped SpamAssassin mails, or, with --mail, a corpus that you have (TREC 2007 as in the thesis,
-any layout of docs/tutorials/mail.md). Every method over its own parameter, from 20, 100 and 1,000
+any layout of docs/tutorials/spam.md). Every method over its own parameter, from 20, 100 and 1,000
 labels, means over the same draws:
 
 *exact*       Stable-HFS on the graph of k neighbors, all edges held;
