@@ -35,7 +35,7 @@ def test_blocks_run_in_the_order_of_the_page(page, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("page", "message"),
     [
-        ("```sh\necho 1\n```\n\n```text\n2\n```\n", r"page.md:5 printed\n +1"),
+        ("```sh\necho 1\n```\n\n```text\n2\n```\n", r"page.md:5 printed\n *1"),
         ("```sh\nfalse\n```\n", "page.md:1 ended with 1"),
         ("```python\n>>> 1\n2\n```\n", r"Expected:\s+2\s+Got:\s+1"),
     ],
