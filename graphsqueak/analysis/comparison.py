@@ -31,7 +31,7 @@ from graphsqueak.solvers.laplacian_solver import LaplacianSolver
 from graphsqueak.sources.graph_like import GraphLike, as_edge_list
 from graphsqueak.sparsifiers.baselines import uniform_sparsifier
 from graphsqueak.sparsifiers.certificate.certificate import Certificate
-from graphsqueak.system.frames import ArrowExport
+from graphsqueak.system.frames import FRAME_NAMES, ArrowExport
 from graphsqueak.system.progress import Progress, reporter
 from graphsqueak.validation import check_count, check_real, explain_keywords
 
@@ -102,6 +102,8 @@ class Comparison(ArrowExport):
         What was left out or sampled more coarsely to end within `max_seconds`, in words. Empty if
         everything was computed.
     """
+
+    _other_names = FRAME_NAMES | {"summary": "print(comparison)"}
 
     values: dict = field(repr=False)
     rank_correlation: float

@@ -9,8 +9,6 @@ from graphsqueak.sparsifiers.certificate.certify import certify as certify
 from graphsqueak.sparsifiers.config import SparsifyConfig as SparsifyConfig
 from graphsqueak.sparsifiers.cost import CostEstimate as CostEstimate
 from graphsqueak.sparsifiers.cost import estimate_cost as estimate_cost
-from graphsqueak.sparsifiers.cut_comparison import CutComparison as CutComparison
-from graphsqueak.sparsifiers.cut_comparison import compare_cuts as compare_cuts
 from graphsqueak.sparsifiers.forecast import Forecast as Forecast
 from graphsqueak.sparsifiers.merge_files import merge_edge_files as merge_edge_files
 from graphsqueak.sparsifiers.result import SparsifyResult as SparsifyResult
@@ -28,7 +26,6 @@ __all__ = [
     "BlockLanczos",
     "Certificate",
     "CostEstimate",
-    "CutComparison",
     "Forecast",
     "SparsifyConfig",
     "SparsifyResult",
@@ -37,7 +34,6 @@ __all__ = [
     "TimedSparsifier",
     "batch_sparsifier",
     "certify",
-    "compare_cuts",
     "estimate_cost",
     "grow_tree",
     "kelner_levin_copies",

@@ -167,7 +167,10 @@ def _read_table(path, ids, node_column):
     except InputError:
         raise
     except FileNotFoundError:
-        raise InputError(f"{path} does not exist; check the path of the labels") from None
+        raise InputError(
+            f"{path} does not exist; check the path of the labels. The labels of a networkx graph "
+            f"are networkx.get_node_attributes(graph, {str(path)!r})"
+        ) from None
     except (pl.exceptions.PolarsError, pa.ArrowException, OSError, ValueError) as error:
         reason = str(error).splitlines()[0]
         raise InputError(

@@ -43,7 +43,7 @@ from graphsqueak.sparsifiers.certificate.stopping_rule import (
     StoppingRule,
 )
 from graphsqueak.system.progress import Progress, reporter
-from graphsqueak.validation import check_choice, check_count, check_real
+from graphsqueak.validation import check_choice, check_count, check_real, explain_keywords
 
 # Nodes up to which all ratios are computed, in time n^3 and memory n^2: 0.3 s for 1000 nodes and
 # 1.7 s for 2000, against 0.2 s by Lanczos. The bounds are then exact and hold always.
@@ -67,6 +67,7 @@ SOLVER_BYTES_PER_EDGE = 150
 NO_ERROR = ExtremeRatios((1.0, 1.0), (1.0, 1.0)).fields() | {"delta": 0.0}
 
 
+@explain_keywords()
 def certify(
     graph: GraphLike,
     sparsifier: GraphLike,
