@@ -260,8 +260,8 @@ class BaseStream(OtherNames, ReprMixin):
                 if getattr(self, name) != getattr(stream, name):
                     raise InputError(f"streams with different {name} cannot be merged")
         ids, node_maps = merge_ids([(s._numbering.ids, s.n_nodes_) for s in streams])
-        favored = frozenset().union(*(stream.priority_nodes or () for stream in streams))
-        changes["priority_nodes"] = favored or None
+        priority_nodes = frozenset().union(*(stream.priority_nodes or () for stream in streams))
+        changes["priority_nodes"] = priority_nodes or None
         merged = type(self)(**self._settings() | changes, options=self.options)
         if random_state is None:
             # By default the seed depends on those of the parts only.
