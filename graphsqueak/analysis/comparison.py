@@ -390,16 +390,23 @@ def _measure(measured, quantities, *, n_edges, limit, deadline, progress):
     # Nothing is computed of a quantity without items, such as pairs of a graph without edges.
     quantities = [quantity for quantity in quantities if quantity.n_items]
     with reporter(progress, "comparing", unit="quantities") as report:
+
+        def report_fraction(n_finished, fraction, items):
+            # The work ends when everything is computed or when the time is over.
+            time_left = (deadline - time.monotonic()) / limit if limit < np.inf else 1.0
+            report(n_finished, min(max(fraction, 1.0 - time_left), 1.0), items)
+
         for i, quantity in enumerate(quantities):
             n_done = 0
-            report(i, i / len(quantities), quantity.items)
+            report_fraction(i, i / len(quantities), quantity.items)
             for size in quantity.block_sizes:
                 predicted = n_edges * size * SECONDS_PER_EDGE[quantity.work]
                 if predicted > limit or time.monotonic() > deadline:
                     break
                 n_done, values = next(quantity.blocks)
                 measured |= values
-                report(i, (i + n_done / quantity.n_items) / len(quantities), quantity.items)
+                fraction = (i + n_done / quantity.n_items) / len(quantities)
+                report_fraction(i, fraction, quantity.items)
             if n_done < quantity.n_items:
                 counted = f"{n_done} of {quantity.n_items} {quantity.items}"
                 left_out.append(counted if n_done else f"no {quantity.items}")

@@ -22,7 +22,7 @@ from graphsqueak.demo.workflow import (
 from graphsqueak.errors import InputError
 from graphsqueak.report.curves import accuracy_against
 from graphsqueak.report.figure import cut_ratios, draw_layout, layout_limits
-from graphsqueak.report.page import header_strip, html_page, panels, picture
+from graphsqueak.report.page import header_strip, html_page, panels, wide_picture
 from graphsqueak.report.table import html_table, percent
 from graphsqueak.sources import write_columns
 from graphsqueak.system.atomic import atomic_file
@@ -350,7 +350,7 @@ def _comparison(rows, dense):
         ("text", "Accuracy on the mails without a label, mean over several draws, with bars of one "
             "standard error. The dotted line is the accuracy of labeling every mail as ham. "
             "Seconds are those of one fit; MB is 16 bytes per edge in memory."),
-        ("html", picture(figure, alt="Accuracy of every method against its edges")),
+        ("html", wide_picture(figure, alt="Accuracy of every method against its edges")),
         ("text", "In one pass, with exact sums at labeled nodes (which are counted as edges here), "
             "labels are nearly as good as after three passes. A plain sparsifier preserves cuts "
             "and resistances, not these decisions."),

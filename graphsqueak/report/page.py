@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 from graphsqueak.system.terminal import printable
 
-__all__ = ["header_strip", "html_page", "panels", "picture"]
+__all__ = ["header_strip", "html_page", "panels", "picture", "wide_picture"]
 
 # Inches, of a figure that is as wide as a phone. Two of them stand side by side on a desk.
 _PANEL_SIZE = (4.6, 3.3)
@@ -30,6 +30,7 @@ h1,h2,p,dd,td:first-child,.words td:last-child{overflow-wrap:anywhere}
 .figures{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(22em,100%),1fr));
 gap:1em;margin:1em 0}
 img{max-width:100%;height:auto}
+.wide{overflow-x:auto}.wide img{min-width:44em}
 table{border-collapse:collapse;margin:1em 0}td,th{padding:.2em .7em;text-align:right}
 td:first-child,th:first-child,.words td,.words th,caption{text-align:left}
 tr:nth-child(even){background:#f3f3f3}
@@ -37,8 +38,9 @@ pre{background:#f3f3f3;padding:1em;white-space:pre-wrap;overflow-wrap:anywhere}
 code{background:#f3f3f3;white-space:nowrap}
 @media(max-width:40em){body{margin:1em auto}.strip{grid-template-columns:1fr 1fr}
 table{display:block;overflow-x:auto}td,th{padding:.2em .4em}
-td:first-child{min-width:4em}.words td:last-child{min-width:9em}pre{padding:.6em}}
+td:first-child{min-width:5.5em}.words td:last-child{min-width:9em}pre{padding:.6em}}
 @media print{body{font-size:11pt;max-width:none;margin:0}h2{break-after:avoid}
+.wide img{min-width:0}
 .strip div,img,tr,pre{break-inside:avoid}.figures{grid-template-columns:1fr 1fr}
 .strip div,tr:nth-child(even),pre,code{print-color-adjust:exact;-webkit-print-color-adjust:exact}}
 """
@@ -135,6 +137,11 @@ def panels(drawings: Mapping[str, Callable[..., object]]) -> str:
         draw(ax=figure.subplots())
         images.append(picture(figure, alt=alt))
     return f'<div class="figures">{"".join(images)}</div>'
+
+
+def wide_picture(figure: "Figure", *, alt: str) -> str:
+    """Return a figure of several panels as HTML: on a phone it keeps its size and is scrolled."""
+    return f'<div class="wide">{picture(figure, alt=alt)}</div>'
 
 
 def header_strip(entries: Iterable[tuple[str, str, str]]) -> str:

@@ -265,3 +265,15 @@ def test_the_verdict_says_what_is_kept_and_what_uniform_edges_keep(error, other,
     uniform = {} if np.isnan(other) else {"cuts": whole + other}
     found = Comparison({"cuts": (whole, whole + error)}, 1.0, 1.0, uniform=uniform)
     assert found.rows()[0][4] == said
+
+
+def test_progress_is_at_least_the_fraction_of_the_time_that_is_over(pair):
+    """With a limit that a block exceeds, the rest is left out, and the work is nearly done."""
+    calls = []
+    compare(
+        *pair,
+        max_seconds=1e-3,
+        progress=lambda *call: calls.append(call),
+        random_state=SEED,
+    )
+    assert [fraction for _, fraction, _ in calls] == [1.0] * len(calls)
