@@ -21,7 +21,7 @@ from graphsqueak.demo.workflow import (
 )
 from graphsqueak.errors import InputError
 from graphsqueak.report.curves import accuracy_against
-from graphsqueak.report.figure import cut_ratios, draw_layout, layout_limits
+from graphsqueak.report.figure import cut_ratios, draw_layout, layout_limits, pyplot
 from graphsqueak.report.page import header_strip, html_page, panels, wide_picture
 from graphsqueak.report.table import html_table, percent
 from graphsqueak.sources import write_columns
@@ -343,6 +343,8 @@ def _comparison(rows, dense):
         label="edges in memory",
         floor=max(spam_fraction, 1 - spam_fraction),
     )
+    figure_html = wide_picture(figure, alt="Accuracy of every method against its edges")
+    pyplot().close(figure)
     header, cells = accuracy_table(rows)
     return [
         ("heading", "Comparison with other methods"),
@@ -350,7 +352,7 @@ def _comparison(rows, dense):
         ("text", "Accuracy on the mails without a label, mean over several draws, with bars of one "
             "standard error. The dotted line is the accuracy of labeling every mail as ham. "
             "Seconds are those of one fit; MB is 16 bytes per edge in memory."),
-        ("html", wide_picture(figure, alt="Accuracy of every method against its edges")),
+        ("html", figure_html),
         ("text", "In one pass, with exact sums at labeled nodes (which are counted as edges here), "
             "labels are nearly as good as after three passes. A plain sparsifier preserves cuts "
             "and resistances, not these decisions."),

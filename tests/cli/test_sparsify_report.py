@@ -129,7 +129,8 @@ def test_a_pipe_is_reported_without_a_certificate(tmp_path, monkeypatch):
     assert run([*arguments, "--report", str(where), "--quiet"]) == 0
     assert feeder.wait() == 0
     text = where.read_text()
-    assert "error 0: nothing was dropped" in text
+    assert "Error 0: nothing was dropped, and the output is the whole graph." in text
+    assert '<dd class="value">Whole graph</dd>' in text
     assert "came from a pipe and cannot be read again" in text
     assert "graphsqueak certify" not in text
     assert "to measure the error" not in text
