@@ -287,6 +287,7 @@ _SYNONYMS = {
     "folds": ("n_splits",),
     "frac": ("keep",),
     "fraction": ("keep",),
+    "iterations": ("max_iter",),
     "k": ("n_clusters", "n_components", "n_neighbors"),
     "method": ("by",),
     "n": ("k", "n_edges"),
@@ -302,6 +303,7 @@ _SYNONYMS = {
     "rng": ("random_state",),
     "seed": ("random_state",),
     "size": ("n_edges",),
+    "steps": ("max_iter",),
     "tolerance": ("tol",),
     "verbose": ("progress",),
 }

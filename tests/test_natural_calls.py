@@ -167,6 +167,7 @@ REFUSED = {
     "gs.StreamSparsifier(keep=0.9).fit(path)": "partial_fit(graph)",
     "gs.StreamSparsifier(keep=0.9).fit_transform(path)": "partial_fit(graph).sparsifier()",
     "gs.certify(path)": "certify(graph, sparsifier)",
+    "gs.certify(path, H, steps=9)": "certify(..., max_iter=9)",
     "gs.certify(path, H).epsilon": "epsilon_upper",
     "gs.effective_resistance(graph, 0, 33)": "effective_resistance(graph, [(u, v)])",
     "gs.effective_resistance(graph, (0, 33))": "[(0, 33)]",

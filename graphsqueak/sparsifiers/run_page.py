@@ -165,7 +165,7 @@ def _short_verdict(result):
         return "Preconditioner", "cuts and degrees are not preserved"
     if not result.typical_error.rows():
         return "Unknown", "no typical error was measured"
-    note = "for typical cuts and degrees"
+    note = "for typical quantities"
     if is_random_as_accurate(result.typical_error):
         note = "and random edges are about as accurate"
     return grade(result.typical_error), note

@@ -73,7 +73,7 @@ def certify(
     sparsifier: GraphLike,
     *,
     delta: float = 0.01,
-    steps: int = 500,
+    max_iter: int = 500,
     rtol: float = 0.02,
     ridge: float = 0.0,
     goal: float | None = None,
@@ -97,7 +97,7 @@ def certify(
         The sparsifier H. Its nodes are matched with those of `graph` by id.
     delta : float, default=0.01
         Probability that the upper bound fails, over the random start of the measurement.
-    steps : int, default=500
+    max_iter : int, default=500
         Maximum number of Lanczos steps. Each multiplies all edges of the graph by a block of
         vectors. Most certificates need 20 to 150 steps, and trees of heavy-tailed graphs more.
     rtol : float, default=0.02
@@ -154,7 +154,7 @@ def certify(
     check_real("delta", delta, above=0.0, below=1.0)
     check_real("rtol", rtol, above=0.0, below=np.inf)
     ridge = check_real("ridge", ridge, least=0.0, below=np.inf)
-    max_steps = check_count("steps", steps)
+    max_steps = check_count("max_iter", max_iter)
     check_choice("method", method, ("auto", "dense", "lanczos"))
     source = as_stream(graph)
     sparsifier = as_edge_list(sparsifier)
