@@ -323,3 +323,85 @@ def test_an_error_inside_a_call_stays_as_it_is():
     graph = gs.sources.complete(40).to_edge_list()
     with pytest.raises(TypeError, match=r"progress\(\) takes 1 positional argument"):
         gs.sparsify(graph, keep=0.5, progress=progress)
+
+
+def forms_of(namespace):
+    """The same graph in every form that is accepted, by name."""
+    graph = namespace["graph"]
+    frame = namespace["frame"]
+    table = pl.DataFrame(frame)
+    return {
+        "str": str(namespace["path"]),
+        "Path": namespace["path"],
+        "pandas": frame,
+        "polars": table,
+        "lazy polars": table.lazy(),
+        "Arrow": table.to_arrow(),
+        "DuckDB": duckdb.from_arrow(table.to_arrow()),
+        "networkx": graph,
+        "igraph": igraph.Graph.from_networkx(graph),
+        "scipy": nx.to_scipy_sparse_array(graph),
+        "numpy": nx.to_numpy_array(graph),
+        "EdgeList": namespace["H"],
+        "source": gs.read_edges(namespace["path"]),
+    }
+
+
+FORMS = (
+    "str",
+    "Path",
+    "pandas",
+    "polars",
+    "lazy polars",
+    "Arrow",
+    "DuckDB",
+    "networkx",
+    "igraph",
+    "scipy",
+    "numpy",
+    "EdgeList",
+    "source",
+)
+TAKES_A_GRAPH = """
+gs.info(form)
+gs.sparsify(form, keep=0.9)
+gs.sparsify(form, keep=0.9, method="subgraph")
+gs.certify(form, H)
+gs.certify(path, form)
+gs.compare(form, H, n_samples=3, n_eigenvalues=2, n_runs=0)
+gs.compare(H, form, n_samples=3, n_eigenvalues=2, n_runs=0)
+gs.effective_resistance(form, [(0, 33)])
+gs.smallest_eigenpairs(form, 2)
+gs.LaplacianSolver(form)
+gs.StreamedSolver(form, keep=0.9)
+gs.StreamSparsifier(keep=0.9).partial_fit(form)
+gs.write_edges(form, folder / "form.csv")
+analysis.rank(form)
+analysis.spectral_clusters(form, 2)
+analysis.spectral_embedding(form, 2)
+analysis.communities(form)
+analysis.cut(form)
+analysis.layout(form)
+gs.HFSClassifier().fit(form, labels).score(form, labels)
+gs.StableHFSClassifier().fit(form, labels).score(form, labels)
+gs.SparseHFSClassifier(keep=0.9).fit(form, labels).score(form, labels)
+gs.StableHFSRegressor().fit(form, {0: 0.5, 33: 2.5, 5: 0.7}).score(form, {0: 0.5, 33: 2.5})
+gs.NearestLabelClassifier().fit(form, labels)
+gs.PoissonClassifier().fit(form, labels)
+gs.cross_validate(gs.HFSClassifier(), form, dict(enumerate(truth.tolist())), n_splits=2)
+gs.Smoothed(logistic).fit(form, dict(enumerate(truth.tolist())), pd.DataFrame(X))
+gs.CorrectAndSmooth(logistic).fit(form, dict(enumerate(truth.tolist())), pd.DataFrame(X))
+gs.NeighborMeans().fit_transform(pd.DataFrame(X), graph=form)
+gs.GraphNodes(form)
+"""
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form_of_a_graph_is_accepted_everywhere(form, namespace):
+    failures = {}
+    for call in TAKES_A_GRAPH.strip().splitlines():
+        try:
+            eval(call, namespace | {"form": forms_of(namespace)[form]})  # noqa: S307
+        except Exception as error:
+            failures[call] = error
+    assert not failures
