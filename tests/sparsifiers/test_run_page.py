@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from matplotlib import pyplot
 
-from graphsqueak import sources
+from graphsqueak import TimedEdges, sources
 from graphsqueak.sparsifiers import SparsifyConfig, run_sparsify, write_report
 
 DENSE = sources.complete(40).to_edge_list()
@@ -104,3 +104,14 @@ def test_the_worst_case_is_rounded_upwards(tmp_path):
     certificate = replace(result.certificate, epsilon_upper=0.12301, delta=0.01)
     write_report(replace(result, certificate=certificate), path, edges=["e.tsv"], out="out.tsv")
     assert header_entries(path.read_text())["Worst case"] == "12.4 %"
+
+
+def test_cuts_of_a_window_are_those_of_its_edges():
+    """With all edges of the stream, the cuts of the graph would be twice as heavy."""
+    rng = np.random.default_rng(94_201)
+    ends = rng.integers(60, size=(2, 8000))
+    edges = TimedEdges(tail=ends[0], head=ends[1], time=np.arange(8000.0))
+    config = SparsifyConfig(n_edges=1500, window=4000, random_state=5)
+    cuts = run_sparsify(edges, config).compare_cuts(edges)
+    assert np.median(np.abs(cuts.sparsifier / cuts.graph - 1)) < 0.1
+    assert np.median(np.abs(cuts.random_edges / cuts.graph - 1)) < 0.1
