@@ -389,24 +389,21 @@ def _measure(measured, quantities, *, n_edges, limit, deadline, progress):
     left_out = []
     # Nothing is computed of a quantity without items, such as pairs of a graph without edges.
     quantities = [quantity for quantity in quantities if quantity.n_items]
+    time_used = 0.0
     with reporter(progress, "comparing", unit="quantities") as report:
-
-        def report_fraction(n_finished, fraction, items):
-            # The work ends when everything is computed or when the time is over.
-            time_left = (deadline - time.monotonic()) / limit if limit < np.inf else 1.0
-            report(n_finished, min(max(fraction, 1.0 - time_left), 1.0), items)
-
         for i, quantity in enumerate(quantities):
             n_done = 0
-            report_fraction(i, i / len(quantities), quantity.items)
+            report(i, max(i / len(quantities), time_used), quantity.items)
             for size in quantity.block_sizes:
                 predicted = n_edges * size * SECONDS_PER_EDGE[quantity.work]
-                if predicted > limit or time.monotonic() > deadline:
+                if predicted > limit or (now := time.monotonic()) > deadline:
                     break
                 n_done, values = next(quantity.blocks)
                 measured |= values
+                # The work ends when everything is computed or when the time is over.
+                time_used = 1.0 - (deadline - now) / limit if limit < np.inf else 0.0
                 fraction = (i + n_done / quantity.n_items) / len(quantities)
-                report_fraction(i, fraction, quantity.items)
+                report(i, max(fraction, time_used), quantity.items)
             if n_done < quantity.n_items:
                 counted = f"{n_done} of {quantity.n_items} {quantity.items}"
                 left_out.append(counted if n_done else f"no {quantity.items}")

@@ -208,7 +208,7 @@ def write_page(
         comparison = _comparison(rows, dense)
     parts = [
         ("html", header_strip(_header_entries(dense, sparsified, labeled))),
-        ("heading", "What was saved"),
+        ("heading", "Memory and file size"),
         ("text", describe_dense_graph(dense)),
         ("text", kept),
         ("heading", "The same cuts"),

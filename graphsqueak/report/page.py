@@ -120,7 +120,7 @@ def picture(figure: "Figure", *, alt: str, dpi: int = _DOTS_PER_INCH) -> str:
 
 
 def panels(drawings: Mapping[str, Callable[..., object]]) -> str:
-    """Return small figures, side by side if there is room, as HTML.
+    """Return small figures as HTML, side by side on a wide screen.
 
     Parameters
     ----------

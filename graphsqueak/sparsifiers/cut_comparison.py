@@ -63,7 +63,7 @@ def compare_cuts(
     sparsifier : EdgeList
         With all nodes of the graph.
     n_edges : int
-        Number of edges of the graph, of which random edges are a fraction.
+        Number of edges of the graph. It determines the fraction that is sampled.
     seed : int
         Seed of the groups and of the random edges.
     progress : bool or callable
