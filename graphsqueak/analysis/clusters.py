@@ -25,6 +25,7 @@ from graphsqueak.analysis.results import TableResult, bound_columns, bound_names
 from graphsqueak.errors import InputError
 from graphsqueak.randomness import RandomState
 from graphsqueak.sources.graph_like import GraphLike
+from graphsqueak.system.frames import FRAME_NAMES
 from graphsqueak.system.progress import Progress
 from graphsqueak.validation import check_count, check_real, explain_keywords
 
@@ -56,6 +57,7 @@ class Clusters(TableResult):
         certificate.
     """
 
+    _other_names = FRAME_NAMES | {"labels_": "labels", "n_clusters_": "n_clusters"}
     _array = "labels"
 
     labels: np.ndarray = field(repr=False)

@@ -31,7 +31,7 @@ from graphsqueak.nodes.numbering import make_node_finder
 from graphsqueak.randomness import RandomState
 from graphsqueak.report.table import html_table
 from graphsqueak.sources.graph_like import GraphLike, as_edge_list
-from graphsqueak.system.frames import ArrowExport
+from graphsqueak.system.frames import FRAME_NAMES, ArrowExport
 from graphsqueak.system.progress import Progress
 from graphsqueak.validation import check_choice, check_real, explain_keywords
 
@@ -64,6 +64,8 @@ class Communities(ArrowExport):
         Agreement with the communities of `against`, and agreement of two runs on `against`. NaN
         without `against`.
     """
+
+    _other_names = FRAME_NAMES | {"labels_": "labels"}
 
     labels: np.ndarray = field(repr=False)
     modularity: float

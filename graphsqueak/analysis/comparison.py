@@ -31,7 +31,7 @@ from graphsqueak.solvers.laplacian_solver import LaplacianSolver
 from graphsqueak.sources.graph_like import GraphLike, as_edge_list
 from graphsqueak.sparsifiers.baselines import uniform_sparsifier
 from graphsqueak.sparsifiers.certificate.certificate import Certificate
-from graphsqueak.system.frames import ArrowExport
+from graphsqueak.system.frames import FRAME_NAMES, ArrowExport
 from graphsqueak.system.progress import Progress, reporter
 from graphsqueak.validation import check_count, check_real, explain_keywords
 
@@ -102,6 +102,8 @@ class Comparison(ArrowExport):
         What was left out or sampled more coarsely to end within `max_seconds`, in words. Empty if
         everything was computed.
     """
+
+    _other_names = FRAME_NAMES | {"summary": "print(comparison)"}
 
     values: dict = field(repr=False)
     rank_correlation: float
@@ -387,17 +389,21 @@ def _measure(measured, quantities, *, n_edges, limit, deadline, progress):
     left_out = []
     # Nothing is computed of a quantity without items, such as pairs of a graph without edges.
     quantities = [quantity for quantity in quantities if quantity.n_items]
+    time_used = 0.0
     with reporter(progress, "comparing", unit="quantities") as report:
         for i, quantity in enumerate(quantities):
             n_done = 0
-            report(i, i / len(quantities), quantity.items)
+            report(i, max(i / len(quantities), time_used), quantity.items)
             for size in quantity.block_sizes:
                 predicted = n_edges * size * SECONDS_PER_EDGE[quantity.work]
-                if predicted > limit or time.monotonic() > deadline:
+                if predicted > limit or (now := time.monotonic()) > deadline:
                     break
                 n_done, values = next(quantity.blocks)
                 measured |= values
-                report(i, (i + n_done / quantity.n_items) / len(quantities), quantity.items)
+                # The work ends when everything is computed or when the time is over.
+                time_used = 1.0 - (deadline - now) / limit if limit < np.inf else 0.0
+                fraction = (i + n_done / quantity.n_items) / len(quantities)
+                report(i, max(fraction, time_used), quantity.items)
             if n_done < quantity.n_items:
                 counted = f"{n_done} of {quantity.n_items} {quantity.items}"
                 left_out.append(counted if n_done else f"no {quantity.items}")

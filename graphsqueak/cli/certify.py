@@ -28,9 +28,9 @@ def certify(
             metavar="FRACTION", help="Stop when the bounds differ by this fraction of the lower."
         ),
     ] = 0.02,
-    steps: Annotated[
+    max_iter: Annotated[
         int,
-        typer.Option("--max-iter", metavar="N", help="Maximum number of Lanczos steps."),
+        typer.Option(metavar="N", help="Maximum number of Lanczos steps."),
     ] = 500,
     ridge: Annotated[
         float,
@@ -70,7 +70,7 @@ def certify(
         source,
         sparsifier_source.to_edge_list(),
         delta=delta,
-        steps=steps,
+        max_iter=max_iter,
         rtol=rtol,
         ridge=ridge,
         random_state=random_state,

@@ -26,6 +26,7 @@ __all__ = [
     "Checkpointing",
     "DryRun",
     "Epsilon",
+    "FixedSeed",
     "Force",
     "Keep",
     "NEdges",
@@ -168,6 +169,17 @@ Seed = Annotated[
         min=0,
         help="Random seed. The same seed gives the same result.",
         show_default="drawn and printed",
+        rich_help_panel=ADVANCED,
+    ),
+]
+# For commands with a seed of their own, which is shown as the default.
+FixedSeed = Annotated[
+    int,
+    typer.Option(
+        "--seed",
+        metavar="N",
+        min=0,
+        help="Random seed. The same seed gives the same result.",
         rich_help_panel=ADVANCED,
     ),
 ]

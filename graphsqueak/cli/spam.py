@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import typer
 
 from graphsqueak.cli.dry_run import describe_points, print_dry_run
-from graphsqueak.cli.groups import DryRun, Force, Printing, Seed, fraction, with_option_groups
+from graphsqueak.cli.groups import DryRun, FixedSeed, Force, Printing, fraction, with_option_groups
 from graphsqueak.cli.help_pages import INPUT, OUTPUT
 from graphsqueak.cli.output import check_format, check_outputs, print_json, print_summary
 from graphsqueak.errors import InputError
@@ -90,7 +90,7 @@ def spam(
     dry_run: DryRun = False,
     *,
     printing: Printing,
-    random_state: Seed = 0,
+    random_state: FixedSeed = 0,
 ):
     """Score every mail of a mailbox, given some that are known to be spam or ham.
 

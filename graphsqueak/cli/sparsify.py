@@ -45,7 +45,12 @@ from graphsqueak.cli.reading import (
     report_schema,
 )
 from graphsqueak.errors import InputError
-from graphsqueak.system.atomic import note_written, resumable_from, written_together
+from graphsqueak.system.atomic import (
+    note_written,
+    resumable_from,
+    written_bytes,
+    written_together,
+)
 
 __all__ = ["sparsify"]
 
@@ -289,6 +294,11 @@ def _write_report(result, report, *, edges, out, source, reading):
     from graphsqueak.system.progress import reporter
 
     config = result.config
+    cuts = None
+    # Cuts take one more pass, as the error does. Those of a projection that is sampled are not
+    # those of its edges.
+    if result.certificate is not None and source.is_materialized and not result.stream.is_exact_:
+        cuts = result.compare_cuts(source)
     with reporter(config.progress, "drawing the page"):
         write_report(
             result,
@@ -297,7 +307,17 @@ def _write_report(result, report, *, edges, out, source, reading):
             out=out,
             is_rereadable=source.is_rereadable and not config.is_timed,
             reading=reading.words(),
+            cuts=cuts,
+            file_sizes=_file_sizes(source, out),
         )
+
+
+def _file_sizes(source, out):
+    """Return the bytes of the inputs and of the output; None if one of them is not a file."""
+    n_bytes_out = written_bytes(out)
+    if n_bytes_out is None or not source.is_rereadable:
+        return None
+    return sum(part.n_bytes() for part in source.parts), n_bytes_out
 
 
 def _follow(source, config, out, *, interval, header, printing):

@@ -52,7 +52,7 @@ from graphsqueak.sparsifiers.resistance.effective import check_pairs, resistance
 from graphsqueak.sparsifiers.resistance.sketch import squared_distances
 from graphsqueak.system.kernels import njit_cached
 from graphsqueak.system.progress import Progress
-from graphsqueak.validation import check_count, check_real
+from graphsqueak.validation import check_count, check_real, explain_keywords
 
 __all__ = ["PairEstimates", "effective_resistance", "random_potentials"]
 
@@ -71,6 +71,7 @@ RATIO_SAFETY = 2.0
 ROUNDING = 1e-12
 
 
+@explain_keywords(positional="effective_resistance(graph, [(u, v)])")
 def effective_resistance(
     graph: GraphLike,
     pairs: ArrayLike | None = None,

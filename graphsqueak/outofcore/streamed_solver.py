@@ -40,7 +40,13 @@ from graphsqueak.system.atomic import check_writable, resumable_from
 from graphsqueak.system.progress import Progress, reporter
 from graphsqueak.system.remote import exists
 from graphsqueak.trees.backends import open_backend
-from graphsqueak.validation import check_block, check_count, check_real, check_ridge
+from graphsqueak.validation import (
+    check_block,
+    check_count,
+    check_real,
+    check_ridge,
+    explain_keywords,
+)
 
 __all__ = ["StreamedSolver"]
 
@@ -49,6 +55,7 @@ __all__ = ["StreamedSolver"]
 GROWTH_FACTOR = 4
 
 
+@explain_keywords()
 class StreamedSolver(ReprMixin):
     """Solver of A x = b for a graph that does not fit in memory, A = L + diag(ridge).
 

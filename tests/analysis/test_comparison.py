@@ -265,3 +265,16 @@ def test_the_verdict_says_what_is_kept_and_what_uniform_edges_keep(error, other,
     uniform = {} if np.isnan(other) else {"cuts": whole + other}
     found = Comparison({"cuts": (whole, whole + error)}, 1.0, 1.0, uniform=uniform)
     assert found.rows()[0][4] == said
+
+
+def test_progress_is_at_least_the_fraction_of_the_time_that_is_over(pair, monkeypatch):
+    """A clock that advances by a second at each block; two of eight blocks are computed."""
+    seconds = itertools.count()
+    monkeypatch.setattr(comparison, "time", types.SimpleNamespace(monotonic=lambda: next(seconds)))
+    calls = []
+    compare(*pair, max_seconds=3.5, progress=lambda *call: calls.append(call), random_state=SEED)
+    fractions = [fraction for _, fraction, _ in calls]
+    assert fractions == sorted(fractions)
+    # The second block began two seconds after the start, or later.
+    assert 2 / 3.5 <= fractions[2] < 1.0
+    assert fractions[-1] == 1.0

@@ -147,7 +147,9 @@ def check_pairs(pairs, graph, by_id):
     # All rows of an array have the same length.
     for number, row in enumerate(rows[:1] if is_array else rows):
         if isinstance(row, str) or not hasattr(row, "__len__") or len(row) != 2:
-            raise InputError(f"pair {number} is {row!r}; give two nodes, as numbers or as ids")
+            raise InputError(
+                f"pair {number} is {row!r}; give two nodes per pair, such as [(0, 33)]"
+            )
     names = rows.ravel() if is_array else as_ids([name for row in rows for name in row])
     if names.dtype.kind in "iu" and not by_id:
         nodes = np.where((names >= 0) & (names < graph.n_nodes), names, -1)

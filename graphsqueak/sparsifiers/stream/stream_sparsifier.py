@@ -34,9 +34,10 @@ from graphsqueak.sparsifiers.stream.kelner_levin import kelner_levin_engine
 from graphsqueak.sparsifiers.stream.priority_nodes import PRIORITY_FRACTION
 from graphsqueak.sparsifiers.stream.state import StreamConfig
 from graphsqueak.system.packing import pack_bytes
-from graphsqueak.validation import check_choice, check_real
+from graphsqueak.validation import check_choice, check_real, explain_keywords
 
 
+@explain_keywords()
 class StreamSparsifier(BaseStream):
     """Spectral sparsifier of a graph whose edges arrive in batches.
 

@@ -42,7 +42,7 @@ from graphsqueak.sparsifiers.stream.engine import PracticalEngine
 from graphsqueak.sparsifiers.stream.priority_nodes import PRIORITY_FRACTION
 from graphsqueak.sparsifiers.stream.state import StreamConfig, StreamState
 from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier
-from graphsqueak.validation import check_count, check_real
+from graphsqueak.validation import check_count, check_real, explain_keywords
 
 # Half-lives after which an edge may be forgotten, and the largest width of a pane: 2^-32 of a
 # weight is less than the rounding of single precision, 2^-24. At 16, with two full panes, errors of
@@ -50,6 +50,7 @@ from graphsqueak.validation import check_count, check_real
 _N_HALF_LIVES = 32
 
 
+@explain_keywords()
 class TimedSparsifier(BaseStream):
     """Spectral sparsifier of a sliding window, or of edges that decay with time.
 
