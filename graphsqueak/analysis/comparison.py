@@ -295,13 +295,7 @@ def compare(
         progress=progress,
     )
     agreement_of_runs = measured.pop(CLUSTER_ROW, None)
-    # A relative error is not defined if the value of the graph is 0.
-    selected = {}
-    for name in (*ROWS, CONDUCTANCE_ROW):
-        values = measured.get(name, np.zeros((len(graphs), 0)))
-        is_positive = values[0] > 0
-        if is_positive.any():
-            selected[name] = values[:, is_positive]
+    selected = _with_defined_errors(measured)
     # Ranks are compared on all nodes.
     page_ranks = measured["PageRank"]
     n_top = min(100, max(1, whole.n_nodes // 10))
@@ -310,14 +304,7 @@ def compare(
         certificate = sparse.certificate
     has_bounds = certificate is not None and not certificate.ridge
     found = {name: values[1] for name, values in selected.items()}
-    agreement: dict[str, float] = {}
-    communities_by = ""
-    if agreement_of_runs is not None:
-        n_done = agreement_of_runs.shape[1]
-        times = "once" if n_done == 1 else f"{n_done} times"
-        communities_by = f"by {best_method().capitalize()}'s method, {times} on each graph"
-        names = ("graph", "sparsifier", "uniform")
-        agreement = dict(zip(names, agreement_of_runs.mean(axis=1).tolist(), strict=False))
+    agreement, communities_by = _describe_agreement(agreement_of_runs)
     return Comparison(
         values={name: [values[0], values[1]] for name, values in selected.items()},
         rank_correlation=_rank_correlation(*page_ranks[:2]),
@@ -329,6 +316,30 @@ def compare(
         communities_by=communities_by,
         left_out=left_out,
     )
+
+
+def _with_defined_errors(measured):
+    """Return the rows of the table, where the value of the graph is positive.
+
+    A relative error is not defined if that value is 0.
+    """
+    selected = {}
+    for name in (*ROWS, CONDUCTANCE_ROW):
+        values = measured.get(name)
+        if values is not None and (values[0] > 0).any():
+            selected[name] = values[:, values[0] > 0]
+    return selected
+
+
+def _describe_agreement(runs):
+    """Return the mean agreement of communities per graph, and how they were found."""
+    if runs is None:
+        return {}, ""
+    n_done = runs.shape[1]
+    times = "once" if n_done == 1 else f"{n_done} times"
+    names = ("graph", "sparsifier", "uniform")
+    agreement = dict(zip(names, runs.mean(axis=1).tolist(), strict=False))
+    return agreement, f"by {best_method().capitalize()}'s method, {times} on each graph"
 
 
 class _Quantity(NamedTuple):

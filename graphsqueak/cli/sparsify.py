@@ -244,11 +244,8 @@ def sparsify(
         _print_dry_run(source, config, [out, report], as_json=printing.as_json)
         return
     announce_schema(source, quiet=printing.quiet)
-    if printing.text and not (config.is_tree or config.is_timed or config.epsilon is not None):
-        forecast = forecast_small_input(source, config)
-        expected = None if forecast is None else expected_result(forecast, config)
-        if expected is not None:
-            print_line(expected, on_stderr=True)
+    if printing.text:
+        _print_expected(source, config)
     with resumable_from(config.checkpoint):
         result = run_sparsify(source, config)
         if printing.text or printing.as_json or report is not None:
@@ -264,6 +261,16 @@ def sparsify(
         print_json(result.record() | {"input": schema})
     elif not printing.quiet:
         _print_result(result, out)
+
+
+def _print_expected(source, config):
+    """Print what can be expected of a run on a small input, before it begins."""
+    if config.is_tree or config.is_timed or config.epsilon is not None:
+        return
+    forecast = forecast_small_input(source, config)
+    expected = None if forecast is None else expected_result(forecast, config)
+    if expected is not None:
+        print_line(expected, on_stderr=True)
 
 
 def _print_result(result, out):
