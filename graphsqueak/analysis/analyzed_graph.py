@@ -28,8 +28,6 @@ from graphsqueak.sparsifiers.budget import Budget
 from graphsqueak.sparsifiers.certificate.certificate import Certificate
 from graphsqueak.system.progress import Progress, reporter
 
-__all__ = ["AnalyzedGraph", "induced_subgraph", "on_nodes_of"]
-
 # Components with fewer nodes than the largest one divided by this number are ignored by clusters
 # and cuts: a component of a few nodes would be a perfect cluster, and of no interest.
 MAX_SIZE_RATIO = 20

@@ -52,8 +52,6 @@ from graphsqueak.sparsifiers.resistance.sketch import precise_embedding
 from graphsqueak.system.progress import Progress, reporter
 from graphsqueak.validation import check_choice, check_count, check_real, explain_keywords
 
-__all__ = ["Ranking", "inverse_diagonal", "rank"]
-
 # Standard deviations of a sketch by which bounds are widened, so that all nodes are covered.
 N_SIGMAS = 6
 SCORE_NAMES = {

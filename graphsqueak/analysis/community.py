@@ -35,14 +35,6 @@ from graphsqueak.system.frames import ArrowExport
 from graphsqueak.system.progress import Progress
 from graphsqueak.validation import check_choice, check_real, explain_keywords
 
-__all__ = [
-    "Communities",
-    "best_method",
-    "communities",
-    "compare_communities",
-    "find_labels",
-]
-
 
 @dataclass(frozen=True)
 class Communities(ArrowExport):

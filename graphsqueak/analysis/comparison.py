@@ -35,8 +35,6 @@ from graphsqueak.system.frames import ArrowExport
 from graphsqueak.system.progress import Progress, reporter
 from graphsqueak.validation import check_count, check_real, explain_keywords
 
-__all__ = ["Comparison", "compare"]
-
 # Largest median relative errors of the verdicts "kept" and "roughly kept". Errors below a tenth of
 # the first count as equal. These are definitions, not tuning constants.
 KEPT_ERROR = 0.1

@@ -30,8 +30,6 @@ from graphsqueak.system.frames import ArrowExport
 from graphsqueak.system.progress import Progress
 from graphsqueak.validation import check_real, explain_keywords
 
-__all__ = ["Cut", "cut"]
-
 
 @dataclass(frozen=True)
 class Cut(ArrowExport):

@@ -22,8 +22,6 @@ from graphsqueak.validation import explain_keywords
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["draw"]
-
 MAX_NODES = 5_000
 # A larger number of edges is sampled: more lines take seconds and cover each other.
 MAX_EDGES = 20_000

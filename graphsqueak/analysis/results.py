@@ -8,8 +8,6 @@ import numpy as np
 from graphsqueak.report.table import html_table, text_table
 from graphsqueak.system.frames import ArrowExport
 
-__all__ = ["TableResult", "bound_columns", "bound_names"]
-
 
 class TableResult(ArrowExport):
     """Result that prints as a table, and that numpy converts to its main array.

@@ -11,8 +11,6 @@ from graphsqueak.cli.groups import Force, Printing, Seed, with_option_groups
 from graphsqueak.cli.help_pages import OUTPUT
 from graphsqueak.cli.output import check_matplotlib, check_outputs, print_json, print_lines
 
-__all__ = ["demo"]
-
 
 @with_option_groups
 def demo(

@@ -9,8 +9,6 @@ from graphsqueak.cli.help_pages import OUTPUT
 from graphsqueak.cli.output import check_format, check_outputs, print_json, print_summary
 from graphsqueak.errors import InputError
 
-__all__ = ["dictionary"]
-
 # Points, at most a tenth of all, on which the landmarks are evaluated. The relative standard error
 # of a mean over 1000 points is about 3 %; of half and twice as many, 4 % and 2 %.
 MAX_TEST_POINTS = 1000

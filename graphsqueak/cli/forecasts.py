@@ -4,16 +4,6 @@ import math
 
 from graphsqueak.cli.output import print_line, print_lines
 
-__all__ = [
-    "expected_result",
-    "forecast_of",
-    "forecast_record",
-    "forecast_small_input",
-    "is_small",
-    "measure_if_small",
-    "print_forecast",
-]
-
 # Bytes of input that sparsify reads once more without being asked, which takes about a second. Only
 # forecasts and typical errors of resistances depend on it: with half or twice as much, files
 # between 32 and 128 MiB lose or get one line.

@@ -22,25 +22,6 @@ from graphsqueak.cli.help_pages import ADVANCED, OUTPUT, PARALLEL, SIZE, TIME, H
 from graphsqueak.errors import InputError
 from graphsqueak.system.terminal import print_message
 
-__all__ = [
-    "Checkpointing",
-    "DryRun",
-    "Epsilon",
-    "Force",
-    "Keep",
-    "NEdges",
-    "NoHeaderOut",
-    "Parallel",
-    "Printing",
-    "Seed",
-    "Size",
-    "Window",
-    "fraction",
-    "memory_size",
-    "time_span",
-    "with_option_groups",
-]
-
 
 def with_option_groups(command):
     """Return the command with the fields of its option groups as parameters, and --help-all.

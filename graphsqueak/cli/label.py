@@ -34,8 +34,6 @@ from graphsqueak.cli.reading import (
 from graphsqueak.errors import InputError
 from graphsqueak.ssl.label_table import read_label_table
 
-__all__ = ["label"]
-
 # Class of the estimator by the name of --method.
 METHODS = {
     "auto": "SparseHFSClassifier",

@@ -18,8 +18,6 @@ from graphsqueak.errors import InputError
 from graphsqueak.system.atomic import note_written
 from graphsqueak.system.remote import exists, remove
 
-__all__ = ["learn"]
-
 # Class of the online learner by the name of --learner.
 LEARNERS = {
     "con-kons": "CONKONS",

@@ -10,8 +10,6 @@ from graphsqueak.cli.output import check_format, check_outputs, print_json, prin
 from graphsqueak.cli.reading import Edges, Reading, paths_read, report_schema
 from graphsqueak.errors import InputError
 
-__all__ = ["resistance"]
-
 
 @with_option_groups
 def resistance(

@@ -47,8 +47,6 @@ from graphsqueak.cli.reading import (
 from graphsqueak.errors import InputError
 from graphsqueak.system.atomic import note_written, resumable_from, written_together
 
-__all__ = ["sparsify"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Method:

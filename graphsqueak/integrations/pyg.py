@@ -25,8 +25,6 @@ try:
 except ImportError:
     torch, BaseTransform = None, object
 
-__all__ = ["Sparsify"]
-
 # Difference of the weights of the two directions of an edge that rounding explains, relative to the
 # largest weight: weights in single precision, and a few operations.
 ROUNDING = 1e-6

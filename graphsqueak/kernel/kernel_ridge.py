@@ -32,8 +32,6 @@ from graphsqueak.kernel.pivots import draw_pivots
 from graphsqueak.randomness import RandomState
 from graphsqueak.validation import check_choice, check_count, check_real
 
-__all__ = ["KernelRidge", "kernel_product"]
-
 # Up to this many entries (512 MiB), K is computed once and kept; otherwise at every iteration. The
 # solution is the same up to rounding.
 MAX_STORED_ENTRIES = 2**26

@@ -19,18 +19,6 @@ from sklearn.base import BaseEstimator
 from graphsqueak.errors import InputError, Parameter
 from graphsqueak.validation import check_real
 
-__all__ = [
-    "CHUNK_ENTRIES",
-    "Kernel",
-    "KernelEstimator",
-    "KernelLike",
-    "KernelParams",
-    "NamedKernel",
-    "as_kernel",
-    "bind",
-    "row_chunks",
-]
-
 # Kernel values per block: 32 MiB. It bounds memory only, results do not depend on it.
 CHUNK_ENTRIES = 2**22
 # In scikit-learn, but without leverage scores: their matrices have negative eigenvalues.

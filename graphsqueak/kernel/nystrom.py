@@ -33,8 +33,6 @@ from graphsqueak.kernel.samplers.squeak import SQUEAK
 from graphsqueak.randomness import RandomState
 from graphsqueak.validation import check_choice
 
-__all__ = ["LandmarkEstimator", "NystromTransformer", "can_stream"]
-
 # Points from the start of a stream for which sums are stored, besides those of the sampler. Without
 # them, the error of one pass of `KORS` over four Gaussian features is 1.4 times that of two passes.
 # Halved or doubled: the error of `NystromRidge` changes by less than 0.4 % on six data sets.

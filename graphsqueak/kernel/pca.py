@@ -25,8 +25,6 @@ from sklearn.utils.validation import check_is_fitted
 from graphsqueak.kernel.nystrom import LandmarkEstimator
 from graphsqueak.validation import check_count
 
-__all__ = ["NystromPCA"]
-
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class NystromPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LandmarkEstimator):

@@ -46,15 +46,6 @@ from graphsqueak.kernel.kernels import Kernel, bind
 from graphsqueak.randomness import PIVOT_SEED
 from graphsqueak.system.kernels import njit_cached
 
-__all__ = [
-    "FLOOR",
-    "Pivots",
-    "draw_best_pivots",
-    "draw_pivots",
-    "kernel_factor",
-    "pivot_weights",
-]
-
 # Part of each probability that is by the diagonal of K. Without it, a copy of a pivot would have
 # probability 0 and no weight. Halved or doubled: the trace that is left changes by less than 0.3 %.
 FLOOR = 1e-3

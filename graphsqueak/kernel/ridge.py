@@ -33,8 +33,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from graphsqueak.kernel.nystrom import LandmarkEstimator
 from graphsqueak.validation import check_real
 
-__all__ = ["NystromRidge"]
-
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class NystromRidge(MultiOutputMixin, RegressorMixin, LandmarkEstimator):

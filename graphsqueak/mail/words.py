@@ -28,16 +28,6 @@ from graphsqueak.errors import InputError
 from graphsqueak.mail.text import DIGITS_TO_0
 from graphsqueak.validation import check_count, check_real
 
-__all__ = [
-    "WordWeights",
-    "header_points",
-    "learn_words",
-    "stem",
-    "text_points",
-    "weigh_words",
-    "words",
-]
-
 _WORD = re.compile(r"[^\W_]+")
 _WORD_OR_PUNCTUATION = re.compile(r"[^\W_]+|[^\w\s]+")
 _VOWEL = re.compile(r"[aeiouy]")

@@ -40,8 +40,6 @@ from graphsqueak.report.curves import over_rounds
 from graphsqueak.system.progress import Progress, reporter
 from graphsqueak.validation import check_count
 
-__all__ = ["PrequentialRun", "best_scores", "flipped_blocks", "run_prequential"]
-
 # Rounds between two reports of progress and two points of the curves.
 ROUNDS_PER_REPORT = 1024
 # Half the width of the interval in which kinks of losses are replaced by parabolas, so that the

@@ -52,8 +52,6 @@ from graphsqueak.online.support_set import SupportModel, SupportSet
 from graphsqueak.randomness import RandomState, uniforms
 from graphsqueak.validation import check_real
 
-__all__ = ["KONS", "DualNewton", "KONSModel", "SketchedKONS", "SketchedKONSModel"]
-
 
 class DualNewton:
     """Newton steps expressed in kernel values, which the caller evaluates.

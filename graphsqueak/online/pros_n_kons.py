@@ -48,16 +48,6 @@ from graphsqueak.online.newton import SPAN_TOLERANCE, NewtonStep, step_rule
 from graphsqueak.randomness import RandomState
 from graphsqueak.validation import check_choice, check_count, check_real
 
-__all__ = [
-    "BKONS",
-    "CONKONS",
-    "PROSNKONS",
-    "DictionaryConfig",
-    "DictionaryNewtonModel",
-    "Phase",
-    "doubling_phase",
-]
-
 # Rounds of the first phase, if the number of rounds is unknown. Part of the documented interface.
 FIRST_PHASE_ROUNDS = 1024
 

@@ -13,8 +13,6 @@ from graphsqueak.kernel.embedding import NystromEmbedding
 from graphsqueak.kernel.kernels import Kernel
 from graphsqueak.online.model import OnlineModel
 
-__all__ = ["POINTS_PER_BLOCK", "SupportModel", "SupportSet"]
-
 # Points whose kernel values or features are computed in one call; for m support points they take
 # 8 (m + 256) bytes each. Halved, BOGD took 50 % and Projectron++ 10 % longer (4,000 points, 100
 # support points); doubled, Projectron++ took 6 % less time. Predictions are the same.

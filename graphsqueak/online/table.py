@@ -37,8 +37,6 @@ from graphsqueak.system.progress import Progress, reporter
 from graphsqueak.system.remote import open_bytes
 from graphsqueak.validation import check_choice, check_count, check_real
 
-__all__ = ["TableRun", "is_predictions", "learn_table", "predictions_of", "saved_seed"]
-
 # A target with more different integers is regression, for task="auto".
 MAX_CLASSES = 20
 # Bound of the scores of classifiers, and of standardized targets for losses that need a bound.

@@ -24,8 +24,6 @@ from graphsqueak.system.atomic import atomic_file, hold_signals
 from graphsqueak.system.packing import pack, unpack
 from graphsqueak.system.remote import read_bytes
 
-__all__ = ["Saved", "digest", "load", "save"]
-
 FORMAT = "graphsqueak solve"
 # Version of the layout above. Files of other versions are rejected.
 VERSION = 2

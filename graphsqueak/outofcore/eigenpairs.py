@@ -35,8 +35,6 @@ from graphsqueak.sparsifiers.budget import Budget
 from graphsqueak.system.progress import Progress, reporter
 from graphsqueak.validation import check_count, check_real
 
-__all__ = ["NormalizedPencil", "smallest_eigenpairs"]
-
 
 def smallest_eigenpairs(
     graph: GraphLike,

@@ -54,8 +54,6 @@ from graphsqueak.system.kernels import njit_cached
 from graphsqueak.system.progress import Progress
 from graphsqueak.validation import check_count, check_real
 
-__all__ = ["PairEstimates", "effective_resistance", "random_potentials"]
-
 # Right-hand sides that are solved at a time: more of them save passes, and take more memory.
 # Halved: 10 instead of 6 passes for 300 pairs, and 28 instead of 14 for a sketch of 256 probes
 # (random, block, heavy-tailed and small-world graphs). Doubled: 4 and 6 passes. If the edges are in

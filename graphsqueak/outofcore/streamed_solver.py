@@ -42,8 +42,6 @@ from graphsqueak.system.remote import exists
 from graphsqueak.trees.backends import open_backend
 from graphsqueak.validation import check_block, check_count, check_real, check_ridge
 
-__all__ = ["StreamedSolver"]
-
 # Size of the next sparsifier relative to one that is too coarse. On a small-world graph, 23 passes
 # in total; halved: 28; doubled: 22, with 9 % more edges in memory.
 GROWTH_FACTOR = 4

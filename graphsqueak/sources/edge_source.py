@@ -24,15 +24,6 @@ from graphsqueak.graph.timed_edges import TimedEdges
 from graphsqueak.nodes.numbering import ids_between
 from graphsqueak.system.kernels import njit_cached
 
-__all__ = [
-    "BYTES_PER_NODE",
-    "Batcher",
-    "Chunk",
-    "EdgeSource",
-    "Opened",
-    "id_kind_of",
-]
-
 # Memory of a reader per node: two copies of its id, and its slot in the hash table. A file that
 # announces more nodes than fit into memory is refused.
 BYTES_PER_NODE = 40

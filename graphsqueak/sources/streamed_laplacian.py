@@ -25,8 +25,6 @@ from graphsqueak.randomness import mix64
 from graphsqueak.sources.edge_source import EdgeSource
 from graphsqueak.system.kernels import njit_cached, parallel_njit, run_kernel
 
-__all__ = ["StreamedLaplacian", "check_same_edges"]
-
 # A block X up to this size is summed in four partial sums, which then fit into the cache. A larger
 # X has two, to take less memory.
 MAX_BYTES_FOR_FOUR_PARTS = 2**22

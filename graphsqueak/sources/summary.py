@@ -17,8 +17,6 @@ from graphsqueak.sources.graph_like import GraphLike, as_stream
 from graphsqueak.system.memory import peak_rss
 from graphsqueak.system.progress import Progress, reporter
 
-__all__ = ["Summary", "info"]
-
 
 @dataclass(frozen=True, repr=False)
 class Summary:

@@ -31,13 +31,6 @@ from graphsqueak.integrations.networkx_backend.resistances import (
 from graphsqueak.solvers.laplacian_solver import LaplacianSolver
 from graphsqueak.validation import check_choice
 
-__all__ = [
-    "approximate_current_flow_betweenness_centrality",
-    "current_flow_betweenness_centrality",
-    "current_flow_closeness_centrality",
-    "second_order_centrality",
-]
-
 # Entries of a block of currents: 64 MiB in double precision.
 MAX_BLOCK_ENTRIES = 2**23
 

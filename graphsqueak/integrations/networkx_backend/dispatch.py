@@ -4,8 +4,6 @@ import inspect
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-__all__ = ["can_run", "get_info", "should_run"]
-
 # For smaller graphs, the conversion takes longer than networkx. Documented in
 # docs/howto/load_data.md.
 MIN_NODES = 50

@@ -25,15 +25,6 @@ from graphsqueak.solvers.laplacian_solver import LaplacianSolver
 from graphsqueak.sparsifiers.resistance.effective import resistances_in_memory
 from graphsqueak.validation import check_choice
 
-__all__ = [
-    "MAX_INVERSE_NODES",
-    "effective_graph_resistance",
-    "kemeny_constant",
-    "laplacian_inverse_diagonal",
-    "pseudo_inverse",
-    "resistance_distance",
-]
-
 # Largest dense inverse: 0.3 GB of memory.
 MAX_INVERSE_NODES = 6000
 

@@ -52,8 +52,6 @@ from graphsqueak.kernel.samplers.batch import BatchDictionary
 from graphsqueak.kernel.samplers.dictionary import Dictionary
 from graphsqueak.kernel.samplers.merging import Landmarks
 
-__all__ = ["ExactRLS", "StreamingExactRLS", "UniformDictionary"]
-
 
 class UniformDictionary(BatchDictionary):
     """Uniform sampling: the baseline that does not look at the points.

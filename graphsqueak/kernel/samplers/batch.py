@@ -40,8 +40,6 @@ from graphsqueak.sampling import (
 )
 from graphsqueak.validation import check_choice
 
-__all__ = ["BatchDictionary", "ManyStepRLS", "TwoStepRLS"]
-
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class BatchDictionary(Dictionary):

@@ -21,8 +21,6 @@ from graphsqueak.kernel.leverage import rho
 from graphsqueak.kernel.samplers.batch import BatchDictionary
 from graphsqueak.sampling import inclusion_probabilities, systematic_sample
 
-__all__ = ["BLESS"]
-
 
 class BLESS(BatchDictionary):
     """Bottom-up leverage score sampling, which scores few points while the ridge is large.

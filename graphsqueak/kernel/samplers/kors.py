@@ -34,8 +34,6 @@ from graphsqueak.kernel.samplers.merging import (
 from graphsqueak.randomness import Step, child_seed
 from graphsqueak.validation import check_choice
 
-__all__ = ["KORS"]
-
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class KORS(StreamDictionary):

@@ -47,8 +47,6 @@ from graphsqueak.kernel.samplers.merging import cosines
 from graphsqueak.randomness import child_seed, uniforms
 from graphsqueak.sampling import inclusion_probabilities, local_pivotal_sample
 
-__all__ = ["LandmarkStream", "OnlineSampler", "Subsample"]
-
 # Points per block. It bounds the memory of v, and amortizes calls of the kernel and of BLAS.
 MAX_BLOCK_SIZE = 1024
 

@@ -24,8 +24,6 @@ import numpy as np
 from graphsqueak.kernel.leverage import estimate_leverage, weighted_gram
 from graphsqueak.kernel.samplers.batch import BatchDictionary
 
-__all__ = ["RecursiveRLS"]
-
 # Points that are all kept, without a recursion; budget="theory" has the number in the proof.
 SMALL_SIZE = 16
 

@@ -17,8 +17,6 @@ from graphsqueak.kernel.pivots import draw_pivots, pivot_weights
 from graphsqueak.kernel.samplers.batch import BatchDictionary
 from graphsqueak.validation import check_count
 
-__all__ = ["RPCholesky"]
-
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class RPCholesky(BatchDictionary):

@@ -48,8 +48,6 @@ from graphsqueak.trees.running import run_tree
 from graphsqueak.trees.shapes import as_tree
 from graphsqueak.validation import check_count, check_real
 
-__all__ = ["SQUEAK"]
-
 # Points per merge at least. Halved or doubled: on four data sets, the trace that is left by 40 and
 # 100 landmarks changes by 1 % and their accuracy by 3 %.
 MIN_BLOCK_SIZE = 64

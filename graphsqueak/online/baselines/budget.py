@@ -50,8 +50,6 @@ from graphsqueak.randomness import RandomState, uniforms
 from graphsqueak.system.kernels import inline_njit, njit_cached
 from graphsqueak.validation import check_count, check_real
 
-__all__ = ["BOGD", "BPAS", "RBP", "BudgetLearner", "BudgetModel", "Forgetron"]
-
 
 class Algorithm(IntEnum):
     """The learners, numbered for compiled functions."""

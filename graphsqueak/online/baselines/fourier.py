@@ -36,8 +36,6 @@ from graphsqueak.randomness import RandomState
 from graphsqueak.system.kernels import njit_cached
 from graphsqueak.validation import check_count, check_real
 
-__all__ = ["FOGD", "DualSGD", "FourierFeatures"]
-
 
 class FourierFeatures:
     """Random Fourier features z of a Gaussian kernel.

@@ -27,8 +27,6 @@ from graphsqueak.online.gradient import (
 from graphsqueak.online.model import OnlineModel
 from graphsqueak.validation import check_count, check_real
 
-__all__ = ["NOGD", "KernelOGD"]
-
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class KernelOGD(GradientLearner):

@@ -32,8 +32,6 @@ from graphsqueak.online.support_set import POINTS_PER_BLOCK
 from graphsqueak.system.kernels import njit_cached
 from graphsqueak.validation import check_count, check_real
 
-__all__ = ["Projectron", "ProjectronModel", "ProjectronPP"]
-
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Projectron(OnlineLearner):

@@ -7,8 +7,6 @@ of a decompressed file is limited in `graphsqueak.system.expansion`.
 import bz2
 import zlib
 
-__all__ = ["PIECE_BYTES", "Inflater"]
-
 # Bytes read from a file at a time, and bytes decompressed at a time. The schema of a text file, or
 # the header of its format, is searched in the first piece. Halved or doubled, plain and gzip files
 # of 1 M edges are read within 6 % of the same time; doubled, zstd takes 14 % longer, and one test

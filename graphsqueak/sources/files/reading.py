@@ -45,8 +45,6 @@ from graphsqueak.sources.times import Duration, TimeOrder, as_time_span, refuse_
 from graphsqueak.system.kernels import prefetch_map
 from graphsqueak.validation import check_comments, check_count, check_delimiter, check_real
 
-__all__ = ["FileSource", "detect_format", "make_ids", "open_part", "read_edges"]
-
 _COMPRESSED_SUFFIXES = (".gz", ".zst", ".bz2")
 
 

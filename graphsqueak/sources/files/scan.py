@@ -20,8 +20,6 @@ from graphsqueak.sources.files.numerals import (
 )
 from graphsqueak.system.kernels import inline_njit, njit_cached
 
-__all__ = ["Scan", "scan_block", "tokens_at"]
-
 _RETURN = ord("\r")
 _SPACE = ord(" ")
 _TAB = ord("\t")

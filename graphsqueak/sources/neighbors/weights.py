@@ -27,16 +27,6 @@ from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.system.kernels import njit_cached
 from graphsqueak.validation import check_real
 
-__all__ = [
-    "FORMS",
-    "LOCAL_RANK",
-    "NeighborIndex",
-    "check_sigma",
-    "local_scale",
-    "neighbor_graph",
-    "weigh_pairs",
-]
-
 FORMS = ("thesis", "gaussian", "local", "cosine", "unit")
 
 # Rank of the neighbor whose distance is the local scale, as in [ZP04].
