@@ -27,13 +27,13 @@ from graphsqueak.system.memory import peak_rss
 # Worst-case error from which cuts are not trusted: kappa = 9. Only the wording of messages depends
 # on it.
 _ROUGH_ERROR = 0.8
-# Largest median errors that are called accurate and roughly accurate, as in `compare`. Only the
-# wording of messages depends on them.
-_ACCURATE = 0.1
-_ROUGHLY_ACCURATE = 0.35
-# Random edges are as accurate if no median error is larger by this factor. Errors below 1 % count
-# as 1 %. Only the wording of messages depends on it.
-_EQUAL_ERROR_RATIO = 1.5
+# Largest median errors that are called accurate and roughly accurate, here and by `compare`. These
+# are definitions: only the wording of messages depends on them.
+ACCURATE_ERROR = 0.1
+ROUGHLY_ACCURATE_ERROR = 0.35
+# Errors are called equal if they differ by at most this factor. Errors below a tenth of
+# `ACCURATE_ERROR` count as that. Only the wording of messages depends on it.
+EQUAL_ERROR_RATIO = 1.5
 _QUANTITIES = {"cuts": "cuts", "degrees": "degrees", "resistances": "effective resistances"}
 
 
@@ -235,10 +235,12 @@ def _typical_sentence(typical_error):
         for name, error, baseline in rows
     )
     grade = "Inaccurate even"
-    if typical_error.largest <= _ROUGHLY_ACCURATE:
-        grade = "Accurate" if typical_error.largest <= _ACCURATE else "Roughly accurate"
+    if typical_error.largest <= ROUGHLY_ACCURATE_ERROR:
+        is_accurate = typical_error.largest <= ACCURATE_ERROR
+        grade = "Accurate" if is_accurate else "Roughly accurate"
     comparison = ""
-    if all(baseline <= _EQUAL_ERROR_RATIO * max(error, 0.01) for _, error, baseline in rows):
+    least = ACCURATE_ERROR / 10
+    if all(baseline <= EQUAL_ERROR_RATIO * max(error, least) for _, error, baseline in rows):
         comparison = " Random edges are at least about as accurate."
     return f"Typical error: {errors}. {grade} for typical quantities.{comparison}"
 
