@@ -24,11 +24,10 @@ from typing import Literal
 import numpy as np
 
 from graphsqueak.kernel.cholesky import GrowingCholesky
-from graphsqueak.kernel.kernels import Kernel
+from graphsqueak.kernel.kernels import POINTS_PER_BLOCK, Kernel
 from graphsqueak.online.learner import OnlineLearner
 from graphsqueak.online.model import OnlineModel
 from graphsqueak.online.newton import SPAN_TOLERANCE
-from graphsqueak.online.support_set import POINTS_PER_BLOCK
 from graphsqueak.system.kernels import njit_cached
 from graphsqueak.validation import check_count, check_real
 
