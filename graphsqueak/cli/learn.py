@@ -11,7 +11,6 @@ from graphsqueak.cli.output import (
     check_format,
     check_outputs,
     print_json,
-    print_line,
     print_summary,
 )
 from graphsqueak.errors import InputError
@@ -165,9 +164,7 @@ def learn(
         side_outputs=side_outputs,
         resumed_checkpoint=checkpointing.resumed_path,
     )
-    missing = checkpointing.note_missing()
-    if missing is not None and not printing.quiet:
-        print_line(missing, on_stderr=True)
+    checkpointing.note_if_missing(quiet=printing.quiet)
     if random_state is None:
         random_state = saved_seed(checkpoint)
     estimator = learner.make(random_state)

@@ -231,9 +231,7 @@ def sparsify(
         is_dry_run=dry_run,
         resumed_checkpoint=checkpointing.resumed_path,
     )
-    missing = checkpointing.note_missing()
-    if missing is not None and not printing.quiet:
-        print_line(missing, on_stderr=True)
+    checkpointing.note_if_missing(quiet=printing.quiet)
     if follow:
         announce_schema(source, quiet=printing.quiet)
         _follow(source, config, out, interval=interval, header=not no_header_out, printing=printing)

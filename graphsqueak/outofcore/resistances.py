@@ -59,7 +59,8 @@ from graphsqueak.validation import check_count, check_real
 # (random, block, heavy-tailed and small-world graphs). Doubled: 4 and 6 passes. If the edges are in
 # memory, pairs take 0.9 to 1.1 times as long with half of them, and 1.0 to 1.4 times with twice.
 MAX_COLUMNS = 128
-# Limit of the memory of a block on large graphs.
+# Memory of a block of right-hand sides, from 73,728 nodes on, and of a block of currents in the
+# networkx backend. Halved or doubled: so is this memory, and as in the line above for passes.
 MAX_BLOCK_BYTES = 9 * 2**23
 # The ratio c is assumed to be at most this many times the largest one observed. Halved: 174 instead
 # of 176 passes, with errors of at most 0.32 instead of 0.30 of the tolerance; doubled: 204 and 0.09
