@@ -36,7 +36,8 @@ from graphsqueak.validation import check_count, check_real
 class Projectron(OnlineLearner):
     """Projectron: a baseline with a budget that keeps few support points.
 
-    After a mistake, points near the span of the support points are projected on it.
+    Use it to compare with a perceptron that loses no direction of its support points. After a
+    mistake, points near their span are projected on it.
 
     Parameters
     ----------
@@ -93,6 +94,8 @@ class Projectron(OnlineLearner):
 
 class ProjectronPP(Projectron):
     """Projectron++: a Projectron that also learns from small margins, with fewer mistakes.
+
+    Use it to compare with a perceptron that learns from margins.
 
     Parameters
     ----------
