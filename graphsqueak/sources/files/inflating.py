@@ -57,10 +57,12 @@ class Inflater:
             while not decompressor.eof and not decompressor.needs_input:
                 yield decompressor.decompress(b"", PIECE_BYTES)
         else:
-            while piece and not decompressor.eof:
-                yield decompressor.decompress(piece[:_ZSTD_INPUT_BYTES])
-                piece = piece[_ZSTD_INPUT_BYTES:]
-            self.rest = piece
+            # A view, so that the rest of the piece is not copied for each step.
+            view = memoryview(piece)
+            while view and not decompressor.eof:
+                yield decompressor.decompress(view[:_ZSTD_INPUT_BYTES])
+                view = view[_ZSTD_INPUT_BYTES:]
+            self.rest = bytes(view)
         if decompressor.eof:
             self.rest = decompressor.unused_data + self.rest
 
