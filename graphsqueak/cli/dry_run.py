@@ -8,7 +8,8 @@ from graphsqueak.system.atomic import is_file
 from graphsqueak.system.memory import readable_size
 from graphsqueak.system.paths import local_path
 
-# Rows of a table of points that are read to check it: enough to see columns of text.
+# Rows of a table of points that are read to check it: enough to see columns of text. Halved or
+# doubled, errors further down are found by the run instead.
 N_ROWS_CHECKED = 1000
 
 

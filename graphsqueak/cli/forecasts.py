@@ -9,8 +9,10 @@ from graphsqueak.cli.output import print_line, print_lines
 # between 32 and 128 MiB lose or get one line.
 MAX_BYTES_FOR_FORECAST = 2**26
 # Edges in memory for the forecast of `info`, 200 MiB. It is made from a sample of larger graphs.
+# Halved or doubled, so is this memory.
 MAX_EDGES_IN_MEMORY = 2**22
 # With fewer edges per node, a sparsifier is close to a tree, and clusters are lost: sparsify warns.
+# Only this line depends on it.
 MIN_EDGES_PER_NODE = 2.0
 
 

@@ -38,6 +38,7 @@ DEFAULT_TEMPERATURE = 0.25
 # 2 to 5,000 labels have their optimum inside if spam scores higher than ham; if not, the largest
 # makes all scores about 0.5. Halved or doubled: no other temperature on the shipped mails.
 TEMPERATURE_RANGE = (1e-3, 1e3)
+# Probability of the intervals of the fractions of caught spam and flagged ham, as is customary.
 CONFIDENCE = 0.95
 
 

@@ -32,7 +32,8 @@ _WORD = re.compile(r"[^\W_]+")
 _WORD_OR_PUNCTUATION = re.compile(r"[^\W_]+|[^\w\s]+")
 _VOWEL = re.compile(r"[aeiouy]")
 
-# Letters per word. Longer ones are addresses, keys and encoded data, most of them in one mail only.
+# Letters per word. Longer ones are addresses, keys and encoded data, most of them in one mail only,
+# and words of a single mail join no others. The effect on accuracy was not measured.
 _MAX_WORD_LENGTH = 25
 
 

@@ -60,13 +60,14 @@ from graphsqueak.validation import check_count, check_real
 # memory, pairs take 0.9 to 1.1 times as long with half of them, and 1.0 to 1.4 times with twice.
 MAX_COLUMNS = 128
 # Memory of a block of right-hand sides, from 73,728 nodes on, and of a block of currents in the
-# networkx backend. Halved or doubled: so is this memory, and as in the line above for passes.
+# networkx backend. Halved or doubled, so is this memory; passes change as with `MAX_COLUMNS`.
 MAX_BLOCK_BYTES = 9 * 2**23
 # The ratio c is assumed to be at most this many times the largest one observed. Halved: 174 instead
 # of 176 passes, with errors of at most 0.32 instead of 0.30 of the tolerance; doubled: 204 and 0.09
 # (200 pairs, tolerances 0.05 and 0.005, random, heavy-tailed, block, small-world and grid graphs).
 RATIO_SAFETY = 2.0
-# Relative residuals and energies below this are rounding errors.
+# Relative residuals and energies below this are rounding errors. Only warnings, and estimates that
+# are as small, depend on it.
 ROUNDING = 1e-12
 
 

@@ -25,7 +25,7 @@ from graphsqueak.solvers.laplacian_solver import LaplacianSolver
 from graphsqueak.sparsifiers.resistance.effective import resistances_in_memory
 from graphsqueak.validation import check_choice
 
-# Largest dense inverse: 0.3 GB of memory.
+# Largest dense inverse: 0.3 GB of memory. Halved or doubled, a quarter or four times as much.
 MAX_INVERSE_NODES = 6000
 
 

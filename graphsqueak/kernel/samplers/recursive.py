@@ -28,7 +28,8 @@ import numpy as np
 from graphsqueak.kernel.leverage import estimate_leverage, weighted_gram
 from graphsqueak.kernel.samplers.batch import BatchDictionary
 
-# Points that are all kept, without a recursion; budget="theory" has the number in the proof.
+# Points that are all kept, without a recursion; budget="theory" has the number in the proof. Halved
+# or doubled, the recursion has one level more or less.
 SMALL_SIZE = 16
 
 

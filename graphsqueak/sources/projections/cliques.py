@@ -40,6 +40,7 @@ from graphsqueak.system.kernels import inline_njit, njit_cached, parallel_njit, 
 
 # Partial sums of a product: fixed, so that the result does not depend on the number of threads. At
 # most this many threads work at once, and each partial sum takes memory for a block of columns.
+# Halved or doubled, so are both.
 N_PARTIAL_SUMS = 4
 
 
