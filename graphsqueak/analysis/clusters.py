@@ -29,10 +29,8 @@ from graphsqueak.system.frames import FRAME_NAMES
 from graphsqueak.system.progress import Progress
 from graphsqueak.validation import check_count, check_real, explain_keywords
 
-__all__ = ["Clusters", "number_by_size", "spectral_clusters"]
-
 # Points from which k-means finds its centers; the others join the nearest center. It bounds the
-# time of k-means on large graphs.
+# time of k-means on large graphs. Halved or doubled, so is that time.
 MAX_KMEANS_POINTS = 50_000
 
 

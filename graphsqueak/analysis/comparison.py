@@ -31,21 +31,18 @@ from graphsqueak.solvers.laplacian_solver import LaplacianSolver
 from graphsqueak.sources.graph_like import GraphLike, as_edge_list
 from graphsqueak.sparsifiers.baselines import uniform_sparsifier
 from graphsqueak.sparsifiers.certificate.certificate import Certificate
+from graphsqueak.sparsifiers.result import (
+    ACCURATE_ERROR,
+    EQUAL_ERROR_RATIO,
+    ROUGHLY_ACCURATE_ERROR,
+)
 from graphsqueak.system.frames import FRAME_NAMES, ArrowExport
 from graphsqueak.system.progress import Progress, reporter
 from graphsqueak.validation import check_count, check_real, explain_keywords
 
-__all__ = ["Comparison", "compare"]
-
-# Largest median relative errors of the verdicts "kept" and "roughly kept". Errors below a tenth of
-# the first count as equal. These are definitions, not tuning constants.
-KEPT_ERROR = 0.1
-ROUGHLY_KEPT_ERROR = 0.35
-# Uniform edges are as good if their error is within this factor.
-EQUAL_ERROR_RATIO = 1.5
 # Relative residual of eigenvectors. An eigenvalue is within 1 % of each computed one, which is a
-# tenth of KEPT_ERROR; its error is usually the square. Halved or doubled: the time changes by 10 %
-# (collaboration and social networks).
+# tenth of ACCURATE_ERROR; its error is usually the square. Halved or doubled: the time changes by
+# 10 % (collaboration and social networks).
 EIGENPAIR_TOL = 1e-2
 # Relative residual of potentials. The relative error of a resistance is at most its square times
 # d / lambda_2, with d the degrees and lambda_2 the smallest positive eigenvalue: 0.04 % on a grid
@@ -297,13 +294,7 @@ def compare(
         progress=progress,
     )
     agreement_of_runs = measured.pop(CLUSTER_ROW, None)
-    # A relative error is not defined if the value of the graph is 0.
-    selected = {}
-    for name in (*ROWS, CONDUCTANCE_ROW):
-        values = measured.get(name, np.zeros((len(graphs), 0)))
-        is_positive = values[0] > 0
-        if is_positive.any():
-            selected[name] = values[:, is_positive]
+    selected = _with_defined_errors(measured)
     # Ranks are compared on all nodes.
     page_ranks = measured["PageRank"]
     n_top = min(100, max(1, whole.n_nodes // 10))
@@ -312,14 +303,7 @@ def compare(
         certificate = sparse.certificate
     has_bounds = certificate is not None and not certificate.ridge
     found = {name: values[1] for name, values in selected.items()}
-    agreement: dict[str, float] = {}
-    communities_by = ""
-    if agreement_of_runs is not None:
-        n_done = agreement_of_runs.shape[1]
-        times = "once" if n_done == 1 else f"{n_done} times"
-        communities_by = f"by {best_method().capitalize()}'s method, {times} on each graph"
-        names = ("graph", "sparsifier", "uniform")
-        agreement = dict(zip(names, agreement_of_runs.mean(axis=1).tolist(), strict=False))
+    agreement, communities_by = _describe_agreement(agreement_of_runs)
     return Comparison(
         values={name: [values[0], values[1]] for name, values in selected.items()},
         rank_correlation=_rank_correlation(*page_ranks[:2]),
@@ -331,6 +315,30 @@ def compare(
         communities_by=communities_by,
         left_out=left_out,
     )
+
+
+def _with_defined_errors(measured):
+    """Return the rows of the table, where the value of the graph is positive.
+
+    A relative error is not defined if that value is 0.
+    """
+    selected = {}
+    for name in (*ROWS, CONDUCTANCE_ROW):
+        values = measured.get(name)
+        if values is not None and (values[0] > 0).any():
+            selected[name] = values[:, values[0] > 0]
+    return selected
+
+
+def _describe_agreement(runs):
+    """Return the mean agreement of communities per graph, and how they were found."""
+    if runs is None:
+        return {}, ""
+    n_done = runs.shape[1]
+    times = "once" if n_done == 1 else f"{n_done} times"
+    names = ("graph", "sparsifier", "uniform")
+    agreement = dict(zip(names, runs.mean(axis=1).tolist(), strict=False))
+    return agreement, f"by {best_method().capitalize()}'s method, {times} on each graph"
 
 
 class _Quantity(NamedTuple):
@@ -481,11 +489,12 @@ def _format_error(error):
 def _verdict(error, uniform_error):
     """Describe whether a quantity is kept, and whether uniform edges are as good."""
     grade = "lost"
-    if error <= ROUGHLY_KEPT_ERROR:
-        grade = "kept" if error <= KEPT_ERROR else "roughly kept"
+    if error <= ROUGHLY_ACCURATE_ERROR:
+        grade = "kept" if error <= ACCURATE_ERROR else "roughly kept"
     if np.isnan(uniform_error):
         return grade
-    ratio = max(uniform_error, KEPT_ERROR / 10) / max(error, KEPT_ERROR / 10)
+    least = ACCURATE_ERROR / 10
+    ratio = max(uniform_error, least) / max(error, least)
     if 1 / EQUAL_ERROR_RATIO <= ratio <= EQUAL_ERROR_RATIO:
         return f"{grade}; uniform is as good"
     if ratio < 1:

@@ -9,8 +9,6 @@ from graphsqueak.cli.help_pages import ADVANCED
 from graphsqueak.cli.output import print_json, print_line
 from graphsqueak.cli.reading import Edges, Reading, report_schema
 
-__all__ = ["certify"]
-
 
 @with_option_groups
 def certify(

@@ -11,8 +11,6 @@ from graphsqueak.cli.groups import FixedSeed, Force, Printing, with_option_group
 from graphsqueak.cli.help_pages import OUTPUT
 from graphsqueak.cli.output import check_matplotlib, check_outputs, print_json, print_lines
 
-__all__ = ["demo"]
-
 
 @with_option_groups
 def demo(

@@ -8,8 +8,6 @@ from graphsqueak.cli.groups import Force, Printing, with_option_groups
 from graphsqueak.cli.help_pages import OUTPUT
 from graphsqueak.cli.output import print_json, print_line, print_table
 
-__all__ = ["example"]
-
 # The keys of datasets.EXAMPLES, which --help does not import since that takes a second.
 NAMES = ("events", "karate", "logins", "mail", "social", "spam")
 

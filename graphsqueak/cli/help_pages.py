@@ -14,21 +14,6 @@ import typer
 from typer.core import TyperCommand
 from typer.exceptions import Exit
 
-__all__ = [
-    "ADVANCED",
-    "INPUT",
-    "OUTPUT",
-    "PARALLEL",
-    "PROJECTION",
-    "SIZE",
-    "TIME",
-    "HelpAll",
-    "HelpText",
-    "PanelCommand",
-    "panel_of",
-    "split_help",
-]
-
 # Panels. Options that name no panel are in the first.
 GENERAL = "Options"
 SIZE = "Size"

@@ -2,8 +2,6 @@
 
 from typing import Any, NamedTuple
 
-__all__ = ["LabeledNodes", "absent_nodes", "accuracy", "note_on_absent_nodes", "with_absent_nodes"]
-
 
 class LabeledNodes(NamedTuple):
     """The nodes of the edges, then those of the label table without an edge.

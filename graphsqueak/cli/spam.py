@@ -14,8 +14,6 @@ from graphsqueak.errors import InputError
 from graphsqueak.ssl.label_table import read_labels
 from graphsqueak.validation import check_real
 
-__all__ = ["spam"]
-
 
 @with_option_groups
 def spam(

@@ -52,8 +52,6 @@ from graphsqueak.system.atomic import (
     written_together,
 )
 
-__all__ = ["sparsify"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Method:
@@ -238,9 +236,7 @@ def sparsify(
         is_dry_run=dry_run,
         resumed_checkpoint=checkpointing.resumed_path,
     )
-    missing = checkpointing.note_missing()
-    if missing is not None and not printing.quiet:
-        print_line(missing, on_stderr=True)
+    checkpointing.note_if_missing(quiet=printing.quiet)
     if follow:
         announce_schema(source, quiet=printing.quiet)
         _follow(source, config, out, interval=interval, header=not no_header_out, printing=printing)
@@ -249,11 +245,8 @@ def sparsify(
         _print_dry_run(source, config, [out, report], as_json=printing.as_json)
         return
     announce_schema(source, quiet=printing.quiet)
-    if printing.text and not (config.is_tree or config.is_timed or config.epsilon is not None):
-        forecast = forecast_small_input(source, config)
-        expected = None if forecast is None else expected_result(forecast, config)
-        if expected is not None:
-            print_line(expected, on_stderr=True)
+    if printing.text:
+        _print_expected(source, config)
     with resumable_from(config.checkpoint):
         result = run_sparsify(source, config)
         if printing.text or printing.as_json or report is not None:
@@ -269,6 +262,16 @@ def sparsify(
         print_json(result.record() | {"input": schema})
     elif not printing.quiet:
         _print_result(result, out)
+
+
+def _print_expected(source, config):
+    """Print what can be expected of a run on a small input, before it begins."""
+    if config.is_tree or config.is_timed or config.epsilon is not None:
+        return
+    forecast = forecast_small_input(source, config)
+    expected = None if forecast is None else expected_result(forecast, config)
+    if expected is not None:
+        print_line(expected, on_stderr=True)
 
 
 def _print_result(result, out):

@@ -15,8 +15,6 @@ from graphsqueak.mail.layouts import raw_mails
 from graphsqueak.mail.text import MailText, mail_text
 from graphsqueak.mail.words import words
 
-__all__ = ["Mail", "MailSource", "read_mail"]
-
 
 class Mail(NamedTuple):
     """A mail as text.

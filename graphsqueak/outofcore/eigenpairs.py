@@ -35,8 +35,6 @@ from graphsqueak.sparsifiers.budget import Budget
 from graphsqueak.system.progress import Progress, reporter
 from graphsqueak.validation import check_count, check_real, explain_keywords
 
-__all__ = ["NormalizedPencil", "smallest_eigenpairs"]
-
 
 @explain_keywords()
 def smallest_eigenpairs(

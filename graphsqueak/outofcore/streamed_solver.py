@@ -48,8 +48,6 @@ from graphsqueak.validation import (
     explain_keywords,
 )
 
-__all__ = ["StreamedSolver"]
-
 # Size of the next sparsifier relative to one that is too coarse. On a small-world graph, 23 passes
 # in total; halved: 28; doubled: 22, with 9 % more edges in memory.
 GROWTH_FACTOR = 4

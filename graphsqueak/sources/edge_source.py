@@ -25,17 +25,8 @@ from graphsqueak.nodes.numbering import ids_between
 from graphsqueak.system.kernels import njit_cached
 from graphsqueak.validation import OtherNames
 
-__all__ = [
-    "BYTES_PER_NODE",
-    "Batcher",
-    "Chunk",
-    "EdgeSource",
-    "Opened",
-    "id_kind_of",
-]
-
 # Memory of a reader per node: two copies of its id, and its slot in the hash table. A file that
-# announces more nodes than fit into memory is refused.
+# announces more nodes than fit into memory is refused. Halved or doubled, twice or half as many.
 BYTES_PER_NODE = 40
 
 

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     import networkx
     import polars
 
-__all__ = ["ArrowTable", "GraphLike", "as_edge_list", "as_stream"]
-
 
 class ArrowTable(Protocol):
     """Table of edges with the Arrow C stream interface: of polars, pandas, pyarrow or DuckDB."""

@@ -18,8 +18,6 @@ from graphsqueak.system.memory import peak_rss
 from graphsqueak.system.progress import Progress, reporter
 from graphsqueak.validation import explain_keywords
 
-__all__ = ["Summary", "info"]
-
 
 @dataclass(frozen=True, repr=False)
 class Summary:

@@ -31,13 +31,13 @@ from graphsqueak.system.memory import peak_rss
 # Worst-case error from which cuts are not trusted: kappa = 9. Only the wording of messages depends
 # on it.
 _ROUGH_ERROR = 0.8
-# Largest median errors that are called accurate and roughly accurate, as in `compare`. Only the
-# wording of messages depends on them.
-_ACCURATE = 0.1
-_ROUGHLY_ACCURATE = 0.35
-# Random edges are as accurate if no median error is larger by this factor. Errors below 1 % count
-# as 1 %. Only the wording of messages depends on it.
-_EQUAL_ERROR_RATIO = 1.5
+# Largest median errors that are called accurate and roughly accurate, here and by `compare`. These
+# are definitions: only the wording of messages depends on them.
+ACCURATE_ERROR = 0.1
+ROUGHLY_ACCURATE_ERROR = 0.35
+# Errors are called equal if they differ by at most this factor. Errors below a tenth of
+# `ACCURATE_ERROR` count as that. Only the wording of messages depends on it.
+EQUAL_ERROR_RATIO = 1.5
 QUANTITIES = {"cuts": "cuts", "degrees": "degrees", "resistances": "effective resistances"}
 
 
@@ -278,9 +278,9 @@ def grade(typical_error: TypicalError) -> str:
     >>> [grade(TypicalError(error, error)) for error in errors]
     ['Accurate', 'Roughly accurate', 'Inaccurate']
     """
-    if typical_error.largest > _ROUGHLY_ACCURATE:
+    if typical_error.largest > ROUGHLY_ACCURATE_ERROR:
         return "Inaccurate"
-    return "Accurate" if typical_error.largest <= _ACCURATE else "Roughly accurate"
+    return "Accurate" if typical_error.largest <= ACCURATE_ERROR else "Roughly accurate"
 
 
 def is_random_as_accurate(typical_error: TypicalError) -> bool:
@@ -291,8 +291,9 @@ def is_random_as_accurate(typical_error: TypicalError) -> bool:
     >>> is_random_as_accurate(TypicalError(errors, MedianErrors(cuts=0.02, degrees=0.5)))
     False
     """
+    least = ACCURATE_ERROR / 10
     return all(
-        baseline <= _EQUAL_ERROR_RATIO * max(error, 0.01)
+        baseline <= EQUAL_ERROR_RATIO * max(error, least)
         for _, error, baseline in typical_error.rows()
     )
 

@@ -4,6 +4,7 @@ import itertools
 import types
 
 import matplotlib
+import matplotlib.pyplot as plt
 import networkx as nx
 import numpy as np
 import pytest
@@ -61,7 +62,8 @@ def test_nodes_are_matched_by_id(pair):
 def test_tables_and_figures(pair):
     found = compare(*pair, max_seconds=None, random_state=5)
     assert "cluster cuts" in found._repr_html_()
-    axes = found.plot().axes
+    figure = found.plot()
+    axes = figure.axes
     assert [ax.get_title() for ax in axes[:6]] == list(found.values)
     assert axes[6].get_title() == "clusters, agreement (AMI)"
     for ax, (whole, sparse) in zip(axes, found.values.values(), strict=False):
@@ -70,6 +72,7 @@ def test_tables_and_figures(pair):
         np.testing.assert_allclose(offsets[:, 1], np.clip(sparse / whole, low, high), rtol=1e-6)
         assert low <= 0.75
         assert high >= 1.4  # a deviation of a percent must look like one
+    plt.close(figure)
 
 
 def test_bounds_contain_the_values_of_the_graph(pair):

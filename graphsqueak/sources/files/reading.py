@@ -51,8 +51,6 @@ from graphsqueak.validation import (
     explain_keywords,
 )
 
-__all__ = ["FileSource", "detect_format", "make_ids", "open_part", "read_edges"]
-
 _COMPRESSED_SUFFIXES = (".gz", ".zst", ".bz2")
 
 

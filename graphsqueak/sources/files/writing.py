@@ -32,8 +32,6 @@ from graphsqueak.system.atomic import STANDARD_OUTPUT, atomic_file
 from graphsqueak.system.paths import is_remote, local_path, same_file
 from graphsqueak.validation import check_choice, explain_keywords
 
-__all__ = ["format_of", "open_table", "write_columns", "write_edges"]
-
 _FORMATS = {
     **dict.fromkeys((".tsv", ".txt", ".edges", ".el"), "tsv"),
     ".csv": "csv",

@@ -46,8 +46,6 @@ from graphsqueak.system.kernels import njit_cached, prefetch_map
 from graphsqueak.system.progress import Progress, reporter
 from graphsqueak.validation import check_choice, check_count, explain_keywords
 
-__all__ = ["ApproximateLists", "NeighborLists", "NeighborSource", "neighbor_edges"]
-
 
 @explain_keywords()
 def neighbor_edges(
