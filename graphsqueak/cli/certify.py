@@ -92,6 +92,8 @@ def certify(
         record = certificate.figures() | {name: getattr(certificate, name) for name in names}
         print_json(record | {"seed": random_state, "input": schema})
     elif not printing.quiet:
-        for name, value, meaning in certificate.rows():
+        rows = certificate.rows()
+        width = max(len(name) for name, _, _ in rows)
+        for name, value, meaning in rows:
             text = f"{value:.4g}" if isinstance(value, float) else str(value)
-            print_line(f"{name:<14} {text:<12} {meaning}".rstrip())
+            print_line(f"{name:<{width}}  {text:<12}  {meaning}".rstrip())

@@ -453,7 +453,7 @@ def _describe(record, positive_class):
     parts = [
         f"{record['nodes']:,} nodes labeled from {record['labelled']:,} in {record['classes']} "
         "classes",
-        f"{record['reached']:,} reached",
+        f"{record['reached']:,} in a component with a label",
     ]
     if record["homophily_error"] < 0.5:
         parts.append(f"homophily {record['homophily']:.2f} +- {record['homophily_error']:.2f}")

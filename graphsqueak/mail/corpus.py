@@ -84,7 +84,7 @@ class MailSource:
         * unreadable: left out, as the file is missing or locked;
         * duplicates: left out because of `deduplicate`;
         * guessed: returned although a charset was missing, unknown or wrong;
-        * cut: returned without the content beyond a limit (docs/tutorials/mail.md);
+        * cut: returned without the content beyond a limit (docs/tutorials/spam.md);
         * empty: returned without any text.
     """
 

@@ -294,6 +294,11 @@ class TimedSparsifier(BaseStream):
             last = self._current_pane()
             if until is not None:
                 last = math.ceil(until / self._pane_width) - 1
+            if last < first and since is None:
+                oldest = first * self._pane_width
+                raise InputError(
+                    Parameter("until", until), f" is before {oldest:.10g}, the oldest time kept"
+                )
             if last < first:
                 raise InputError(
                     Parameter("until", until), " must come after ", Parameter("since", since)

@@ -164,6 +164,7 @@ def test_spans_consist_of_whole_panes():
         ({"at": 3.0}, "forgotten"),
         ({"at": 20.0}, "no edges between"),
         ({"since": 5.0, "until": 4.0}, "after"),
+        ({"until": 0.5}, "until=0.5 is before 1, the oldest time kept"),
         ({"at": 5.0, "since": 4.0}, "without at"),
     ):
         with pytest.raises(InputError, match=said):
