@@ -53,10 +53,6 @@ __all__ = [
     "systematic_sample",
 ]
 
-# Probabilities this close to 0 or 1 are final: sums and differences of probabilities have rounding
-# errors of 1e-16 each. Halved or doubled, no sample changes.
-_PROBABILITY_TOLERANCE = 1e-12
-
 
 class Sample(NamedTuple):
     """Kept items: the caller's `index`, the probability `prob`, the remaining `copies`."""
@@ -238,9 +234,7 @@ def local_pivotal_sample(
 @njit_cached
 def _decide_by_pairs(prob, similarity, item_uniforms, winner_uniforms):
     """Turn probabilities into zeros and ones, in place."""
-    undecided = np.flatnonzero(
-        (prob > _PROBABILITY_TOLERANCE) & (prob < 1 - _PROBABILITY_TOLERANCE)
-    )
+    undecided = np.flatnonzero((prob > 0.0) & (prob < 1.0))
     n_undecided = undecided.size
     n_rounds = 0
     while n_undecided > 1:
@@ -250,8 +244,9 @@ def _decide_by_pairs(prob, similarity, item_uniforms, winner_uniforms):
         _compete(prob, undecided[a], undecided[b], winner_uniforms[n_rounds])
         # The larger position first: the last entry takes the place of a decided one.
         for position in (max(a, b), min(a, b)):
+            # A competition leaves a probability of exactly 0 or 1.
             p = prob[undecided[position]]
-            if p < _PROBABILITY_TOLERANCE or p > 1 - _PROBABILITY_TOLERANCE:
+            if p == 0.0 or p == 1.0:
                 n_undecided -= 1
                 undecided[position] = undecided[n_undecided]
         n_rounds += 1
