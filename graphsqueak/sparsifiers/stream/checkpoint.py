@@ -34,7 +34,7 @@ from graphsqueak.system.remote import open_bytes, read_bytes
 
 FORMAT = "graphsqueak stream"
 # Version of the format; checkpoints of other versions are refused.
-VERSION = 11
+VERSION = 12
 # Kinds of checkpoints.
 STREAM = "stream"
 TIMED = "timed"
