@@ -31,21 +31,20 @@ from graphsqueak.solvers.laplacian_solver import LaplacianSolver
 from graphsqueak.sources.graph_like import GraphLike, as_edge_list
 from graphsqueak.sparsifiers.baselines import uniform_sparsifier
 from graphsqueak.sparsifiers.certificate.certificate import Certificate
+from graphsqueak.sparsifiers.typical_error import (
+    ACCURATE_ERROR,
+    EQUAL_ERROR_RATIO,
+    ROUGHLY_ACCURATE_ERROR,
+)
 from graphsqueak.system.frames import ArrowExport
 from graphsqueak.system.progress import Progress, reporter
 from graphsqueak.validation import check_count, check_real, explain_keywords
 
 __all__ = ["Comparison", "compare"]
 
-# Largest median relative errors of the verdicts "kept" and "roughly kept". Errors below a tenth of
-# the first count as equal. These are definitions, not tuning constants.
-KEPT_ERROR = 0.1
-ROUGHLY_KEPT_ERROR = 0.35
-# Uniform edges are as good if their error is within this factor.
-EQUAL_ERROR_RATIO = 1.5
 # Relative residual of eigenvectors. An eigenvalue is within 1 % of each computed one, which is a
-# tenth of KEPT_ERROR; its error is usually the square. Halved or doubled: the time changes by 10 %
-# (collaboration and social networks).
+# tenth of ACCURATE_ERROR; its error is usually the square. Halved or doubled: the time changes by
+# 10 % (collaboration and social networks).
 EIGENPAIR_TOL = 1e-2
 # Relative residual of potentials. The relative error of a resistance is at most its square times
 # d / lambda_2, with d the degrees and lambda_2 the smallest positive eigenvalue: 0.04 % on a grid
@@ -475,11 +474,11 @@ def _format_error(error):
 def _verdict(error, uniform_error):
     """Describe whether a quantity is kept, and whether uniform edges are as good."""
     grade = "lost"
-    if error <= ROUGHLY_KEPT_ERROR:
-        grade = "kept" if error <= KEPT_ERROR else "roughly kept"
+    if error <= ROUGHLY_ACCURATE_ERROR:
+        grade = "kept" if error <= ACCURATE_ERROR else "roughly kept"
     if np.isnan(uniform_error):
         return grade
-    ratio = max(uniform_error, KEPT_ERROR / 10) / max(error, KEPT_ERROR / 10)
+    ratio = max(uniform_error, ACCURATE_ERROR / 10) / max(error, ACCURATE_ERROR / 10)
     if 1 / EQUAL_ERROR_RATIO <= ratio <= EQUAL_ERROR_RATIO:
         return f"{grade}; uniform is as good"
     if ratio < 1:

@@ -21,19 +21,15 @@ from graphsqueak.sparsifiers.stream.base_stream import seed_from
 from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier
 from graphsqueak.sparsifiers.stream.timed_sparsifier import TimedSparsifier
 from graphsqueak.sparsifiers.tree.parts import TreeResult
-from graphsqueak.sparsifiers.typical_error import TypicalError, measure_resistances
+from graphsqueak.sparsifiers.typical_error import (
+    ACCURATE_ERROR,
+    EQUAL_ERROR_RATIO,
+    ROUGHLY_ACCURATE_ERROR,
+    TypicalError,
+    measure_resistances,
+)
 from graphsqueak.system.memory import peak_rss
 
-# Worst-case error from which cuts are not trusted: kappa = 9. Only the wording of messages depends
-# on it.
-_ROUGH_ERROR = 0.8
-# Largest median errors that are called accurate and roughly accurate, as in `compare`. Only the
-# wording of messages depends on them.
-_ACCURATE = 0.1
-_ROUGHLY_ACCURATE = 0.35
-# Random edges are as accurate if no median error is larger by this factor. Errors below 1 % count
-# as 1 %. Only the wording of messages depends on it.
-_EQUAL_ERROR_RATIO = 1.5
 _QUANTITIES = {"cuts": "cuts", "degrees": "degrees", "resistances": "effective resistances"}
 
 
@@ -235,10 +231,11 @@ def _typical_sentence(typical_error):
         for name, error, baseline in rows
     )
     grade = "Inaccurate even"
-    if typical_error.largest <= _ROUGHLY_ACCURATE:
-        grade = "Accurate" if typical_error.largest <= _ACCURATE else "Roughly accurate"
+    if typical_error.largest <= ROUGHLY_ACCURATE_ERROR:
+        grade = "Accurate" if typical_error.largest <= ACCURATE_ERROR else "Roughly accurate"
     comparison = ""
-    if all(baseline <= _EQUAL_ERROR_RATIO * max(error, 0.01) for _, error, baseline in rows):
+    smallest = ACCURATE_ERROR / 10
+    if all(baseline <= EQUAL_ERROR_RATIO * max(error, smallest) for _, error, baseline in rows):
         comparison = " Random edges are at least about as accurate."
     return f"Typical error: {errors}. {grade} for typical quantities.{comparison}"
 
@@ -268,7 +265,8 @@ def _worst_case(result):
         return f"{short} {words}" if is_bounded else words
     if result.method == "subgraph":
         return short
-    if (error := result.epsilon_predicted) < _ROUGH_ERROR:
+    # With an error of 1, a cut may lose all its weight.
+    if (error := result.epsilon_predicted) < 1:
         return (
             f"{short} The weight between any group of nodes and all others is expected within "
             f"about {100 * error:.0f} % of the graph's."
@@ -300,7 +298,7 @@ def uses(result: SparsifyResult) -> str:
     # Conjugate gradients gain a factor of exp(2 / sqrt(kappa)) per step.
     steps = max(round(math.log(10) / 2 * math.sqrt(certificate.kappa)), 1)
     solves = f"as a preconditioner: about {steps} steps of conjugate gradients per digit"
-    if certificate.epsilon_rescaled >= _ROUGH_ERROR:
+    if certificate.epsilon_rescaled > GOOD_ERROR:
         return (
             f"Good {solves}. No guarantee for cuts, clusters or random walks: in the worst case, "
             f"of two groups, or of two commute times, one changes {kappa} times as much as the "
@@ -308,12 +306,6 @@ def uses(result: SparsifyResult) -> str:
         )
     longest = round_up(1 / certificate.lambda_min, 3)
     walks = f"random walks (commute times at most {longest} times the graph's)"
-    if certificate.epsilon_rescaled > GOOD_ERROR:
-        return (
-            f"Good for {walks} and {solves}. With care for cuts and clusters: of two groups one "
-            f"may gain up to {kappa} times as much weight as the other. Not for single edges, "
-            "triangles and shortest paths."
-        )
     return (
         f"Good for cuts, clusters, {walks} and {solves}. Not for single edges, triangles and "
         "shortest paths."
