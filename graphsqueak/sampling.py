@@ -31,7 +31,6 @@ References
         1949.
 """
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -42,7 +41,6 @@ __all__ = [
     "Sample",
     "expand",
     "find_scale",
-    "find_scale_from_sums",
     "importance_weights",
     "inclusion_probabilities",
     "local_pivotal_sample",
@@ -138,35 +136,20 @@ def find_scale(score: np.ndarray, budget: float) -> float:
     >>> find_scale(np.array([1.0, 1.0, 0.5]), 2.5)
     1.0
     """
-    return find_scale_from_sums(lambda scale: _capped_sums(score, scale), score.size, budget)
-
-
-def find_scale_from_sums(
-    capped_sums: Callable[[float], tuple[int, float]], size: int, budget: float
-) -> float:
-    """Solve `find_scale` for `size` scores that are only available through sums.
-
-    Parameters
-    ----------
-    capped_sums : callable
-        Given c, return the number of scores with c * score >= 1 and the sum of the others.
-    size : int
-        Number of scores.
-    budget : float
-    """
-    if size <= budget:
+    if score.size <= budget:
         return np.inf
     scale = 0.0
-    _, remaining_sum = capped_sums(scale)
+    n_capped, remaining_sum = _capped_sums(score, scale)
     # Items capped at 1 take one unit of the budget each, the others share the rest. The scale only
     # grows, and so does the set of capped items: a few rounds are enough.
     while remaining_sum > 0:
-        n_capped, remaining_sum = capped_sums(scale)
-        new_scale = (budget - n_capped) / remaining_sum if remaining_sum > 0 else np.inf
+        new_scale = (budget - n_capped) / remaining_sum
         if new_scale <= scale:
-            break
+            return scale
         scale = new_scale
-    return scale
+        n_capped, remaining_sum = _capped_sums(score, scale)
+    # All positive scores are capped, and the budget is not used up.
+    return np.inf if scale > 0 else 0.0
 
 
 def inclusion_probabilities(score: np.ndarray, size: int) -> np.ndarray:
