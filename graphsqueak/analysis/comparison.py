@@ -31,7 +31,7 @@ from graphsqueak.solvers.laplacian_solver import LaplacianSolver
 from graphsqueak.sources.graph_like import GraphLike, as_edge_list
 from graphsqueak.sparsifiers.baselines import uniform_sparsifier
 from graphsqueak.sparsifiers.certificate.certificate import Certificate
-from graphsqueak.sparsifiers.result import (
+from graphsqueak.sparsifiers.typical_error import (
     ACCURATE_ERROR,
     EQUAL_ERROR_RATIO,
     ROUGHLY_ACCURATE_ERROR,

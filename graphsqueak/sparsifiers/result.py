@@ -25,19 +25,15 @@ from graphsqueak.sparsifiers.stream.base_stream import seed_from
 from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier
 from graphsqueak.sparsifiers.stream.timed_sparsifier import TimedSparsifier
 from graphsqueak.sparsifiers.tree.parts import TreeResult
-from graphsqueak.sparsifiers.typical_error import TypicalError, measure_resistances
+from graphsqueak.sparsifiers.typical_error import (
+    ACCURATE_ERROR,
+    EQUAL_ERROR_RATIO,
+    ROUGHLY_ACCURATE_ERROR,
+    TypicalError,
+    measure_resistances,
+)
 from graphsqueak.system.memory import peak_rss
 
-# Worst-case error from which cuts are not trusted: kappa = 9. Only the wording of messages depends
-# on it.
-_ROUGH_ERROR = 0.8
-# Largest median errors that are called accurate and roughly accurate, here and by `compare`. These
-# are definitions: only the wording of messages depends on them.
-ACCURATE_ERROR = 0.1
-ROUGHLY_ACCURATE_ERROR = 0.35
-# Errors are called equal if they differ by at most this factor. Errors below a tenth of
-# `ACCURATE_ERROR` count as that. Only the wording of messages depends on it.
-EQUAL_ERROR_RATIO = 1.5
 QUANTITIES = {"cuts": "cuts", "degrees": "degrees", "resistances": "effective resistances"}
 
 
@@ -309,7 +305,8 @@ def _worst_case(result):
         return f"{short} {words}" if is_bounded else words
     if result.method == "subgraph":
         return short
-    if (error := result.epsilon_predicted) < _ROUGH_ERROR:
+    # With an error of 1, a cut may lose all its weight.
+    if (error := result.epsilon_predicted) < 1:
         return (
             f"{short} The weight between any group of nodes and all others is expected within "
             f"about {100 * error:.0f} % of the graph's."
@@ -341,7 +338,7 @@ def uses(result: SparsifyResult) -> str:
     # Conjugate gradients gain a factor of exp(2 / sqrt(kappa)) per step.
     steps = max(round(math.log(10) / 2 * math.sqrt(certificate.kappa)), 1)
     solves = f"as a preconditioner: about {steps} steps of conjugate gradients per digit"
-    if certificate.epsilon_rescaled >= _ROUGH_ERROR:
+    if certificate.epsilon_rescaled > GOOD_ERROR:
         return (
             f"Good {solves}. No guarantee for cuts, clusters or random walks: in the worst case, "
             f"of two groups, or of two commute times, one changes {kappa} times as much as the "
@@ -349,12 +346,6 @@ def uses(result: SparsifyResult) -> str:
         )
     longest = round_up(1 / certificate.lambda_min, 3)
     walks = f"random walks (commute times at most {longest} times the graph's)"
-    if certificate.epsilon_rescaled > GOOD_ERROR:
-        return (
-            f"Good for {walks} and {solves}. With care for cuts and clusters: of two groups one "
-            f"may gain up to {kappa} times as much weight as the other. Not for single edges, "
-            "triangles and shortest paths."
-        )
     return (
         f"Good for cuts, clusters, {walks} and {solves}. Not for single edges, triangles and "
         "shortest paths."

@@ -110,7 +110,7 @@ def run_sparsify(graph: GraphLike, config: SparsifyConfig) -> SparsifyResult:
     span = stream.span_ if isinstance(stream, TimedSparsifier) else None
     method = config.stream_method
     predicted_error = None
-    if config.needs_subgraph(source, stream):
+    if config.needs_subgraph(stream):
         method = "subgraph"
         sparsifier, predicted_error = _choose_subgraph(source, stream.budget_, config)
     else:

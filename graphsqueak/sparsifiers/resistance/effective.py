@@ -14,7 +14,6 @@ of all edges sum to n_nodes - n_components (Foster's theorem).
 from __future__ import annotations
 
 import numpy as np
-import scipy.optimize
 from numpy.typing import ArrayLike
 
 from graphsqueak.errors import InputError
@@ -189,6 +188,8 @@ def _sketch_pairs(graph, tail, head, known, bounds, *, n_probes, rtol, rng):
 
 def _rescale_to_foster(known, sketched, bounds, *, weight, total):
     """Scale the sketched part so that the leverages sum to `total`."""
+    # Imported on use: scipy.optimize takes 17 MiB, which every process with a stream would have.
+    from scipy.optimize import brentq
 
     def excess(scale):
         return weight @ np.clip(known + scale * sketched, *bounds) - total
@@ -198,5 +199,5 @@ def _rescale_to_foster(known, sketched, bounds, *, weight, total):
         scale *= 2
     # Rounding errors may put the sum out of reach of any scale.
     if excess(0.0) < 0 < excess(scale):
-        scale = scipy.optimize.brentq(excess, 0.0, scale)
+        scale = brentq(excess, 0.0, scale)
     return np.clip(known + scale * sketched, *bounds)

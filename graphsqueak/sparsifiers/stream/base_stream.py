@@ -309,7 +309,7 @@ class BaseStream(OtherNames, ReprMixin):
         state = self._whole_state()
         effective = np.zeros(state.n_nodes)
         has_edges = state.degrees > 0
-        return np.divide(state.degrees**2, state.square_sums, out=effective, where=has_edges)
+        return np.divide(state.degrees**2, state.sums_of_squares, out=effective, where=has_edges)
 
     def cut_errors(self, sparsifier: EdgeList) -> np.ndarray:
         """Return the relative errors of a sparsifier on random cuts, whose weights are known.

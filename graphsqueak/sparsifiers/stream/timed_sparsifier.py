@@ -39,7 +39,7 @@ from graphsqueak.sparsifiers.budget import Budget, StreamOptions
 from graphsqueak.sparsifiers.stream.base_stream import BaseStream, seed_from
 from graphsqueak.sparsifiers.stream.checkpoint import TIMED, read_checkpoint
 from graphsqueak.sparsifiers.stream.engine import PracticalEngine
-from graphsqueak.sparsifiers.stream.priority_nodes import PRIORITY_FRACTION
+from graphsqueak.sparsifiers.stream.priority_nodes import PriorityNodes
 from graphsqueak.sparsifiers.stream.state import StreamConfig, StreamState
 from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier
 from graphsqueak.validation import check_count, check_real, explain_keywords
@@ -119,7 +119,7 @@ class TimedSparsifier(BaseStream):
         half_life: float | None = None,
         n_panes: int = 16,
         priority_nodes: Collection | None = None,
-        priority_fraction: float = PRIORITY_FRACTION,
+        priority_fraction: float = PriorityNodes.fraction,
         options: StreamOptions | None = None,
         random_state: RandomState = None,
     ) -> None:
