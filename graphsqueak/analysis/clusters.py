@@ -152,6 +152,8 @@ def spectral_clusters(
     analyzed = AnalyzedGraph(graph, n_edges, sparsifier, random_state, progress)
     is_inside = analyzed.large_components(limit)
     n_inside = np.count_nonzero(is_inside)
+    if n_clusters is None:
+        limit = min(limit, max(n_inside - 1, 2))
     component = np.unique(analyzed.components[is_inside], return_inverse=True)[1]
     n_components = int(component.max(initial=-1)) + 1
     if n_inside < limit + 1:

@@ -217,6 +217,10 @@ class NodeValues:
             # The usual reason: ids were read as text from a table.
             if isinstance(names[0], str) and is_integer(self._example_id):
                 fix = f"ids of the graph are integers, such as {self._example_id}: convert yours"
+                # A single text in a table makes all of its ids texts.
+                texts = [name for name in self.names.tolist() if not name.lstrip("-").isdigit()]
+                if 0 < len(texts) < self.names.size:
+                    fix = f"ids of the graph are integers, and {texts[0]!r} is not: remove it"
             raise InputError(
                 f"{self.name} has a {self.kind} for node {names[0]!r}, which is not in the graph; "
                 f"{fix}"

@@ -158,6 +158,11 @@ def files_in(folder: AnyPath, pattern: str) -> list[str]:
     return sorted(PurePosixPath(key).name for key in found)
 
 
+def check_installed(address: AnyPath) -> None:
+    """Raise an InputError if the package that reads an address is not installed."""
+    _remote_file(address)
+
+
 def matching_files(address: str) -> list[str]:
     """Return the addresses of the files that match a glob at an address.
 

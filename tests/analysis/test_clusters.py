@@ -62,3 +62,10 @@ def test_a_number_of_clusters_out_of_range_is_an_error():
         spectral_clusters(path, 1)
     with pytest.raises(InputError, match="7 clusters are too many for the 5 nodes"):
         spectral_clusters(path, 7)
+
+
+def test_a_graph_with_fewer_nodes_than_the_largest_number_of_clusters():
+    triangles = [(0, 1), (1, 2), (2, 0), (3, 4), (4, 5), (5, 3), (0, 3)]
+    found = spectral_clusters(EdgeList.from_pairs(triangles), random_state=SEED)
+    assert found.n_clusters == 2
+    assert len(set(found.labels[:3])) == len(set(found.labels[3:])) == 1

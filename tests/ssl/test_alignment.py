@@ -506,6 +506,11 @@ def test_a_series_of_text_does_not_label_nodes_that_are_integers():
     y = pd.Series(Y, index=np.arange(N_NODES).astype(str))
     with pytest.raises(InputError, match="ids of the graph are integers, such as 0: convert yours"):
         gs.HFSClassifier().fit(FRAME, y)
+    # A table with one text id is read as text.
+    first = y.index[y >= 0][0]
+    y = y.rename({first: "total"})
+    with pytest.raises(InputError, match="ids of the graph are integers, and 'total' is not"):
+        gs.HFSClassifier().fit(FRAME, y)
 
 
 @pytest.mark.parametrize("model", [gs.StableHFSClassifier(), *CLASSIFIERS[2:4]], ids=kind)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from graphsqueak.errors import InputError
 from graphsqueak.system.paths import is_remote, local_path
-from graphsqueak.system.remote import matching_files
+from graphsqueak.system.remote import check_installed, matching_files
 
 
 class _TableFormat(NamedTuple):
@@ -59,6 +59,9 @@ def refuse_lakehouse(path: str | os.PathLike) -> None:
     if is_address and str(path).lower().startswith(("http://", "https://")):
         # Web servers do not list folders.
         return
+    if is_address:
+        # A missing package is reported with the path of the user, not with those searched below.
+        check_installed(path)
     for table_format in _FORMATS:
         log = _find_log(str(path), table_format, is_address=is_address)
         if log is not None:

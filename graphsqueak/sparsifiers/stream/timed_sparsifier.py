@@ -34,7 +34,9 @@ from graphsqueak.errors import InputError, Parameter
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.graph.timed_edges import TimedEdges, checksum
 from graphsqueak.randomness import RandomState, Step, child_seed
+from graphsqueak.sources.edge_source import EdgeSource
 from graphsqueak.sources.graph_like import GraphLike, as_stream
+from graphsqueak.sources.times import Duration, as_time_span
 from graphsqueak.sparsifiers.budget import Budget, StreamOptions
 from graphsqueak.sparsifiers.stream.base_stream import BaseStream, seed_from
 from graphsqueak.sparsifiers.stream.checkpoint import TIMED, read_checkpoint
@@ -63,10 +65,10 @@ class TimedSparsifier(BaseStream):
     n_edges, epsilon, keep : int or float, optional
         Size of the result, as in `StreamSparsifier`, for the edges that are not forgotten. Give
         exactly one of them.
-    window : float, optional
-        Length of the window, in the unit of the times. At least one of `window` and `half_life`
-        must be given.
-    half_life : float, optional
+    window : float or str, optional
+        Length of the window: a number in the unit of the times, or a text such as "7d" if they are
+        in seconds. At least one of `window` and `half_life` must be given.
+    half_life : float or str, optional
         Time in which the weight of an edge halves.
     n_panes : int, default=16
         Number of panes of a window. A pane is dropped as soon as all of it is too old. More panes
@@ -115,8 +117,8 @@ class TimedSparsifier(BaseStream):
         n_edges: int | None = None,
         epsilon: float | None = None,
         keep: float | None = None,
-        window: float | None = None,
-        half_life: float | None = None,
+        window: float | str | None = None,
+        half_life: float | str | None = None,
         n_panes: int = 16,
         priority_nodes: Collection | None = None,
         priority_fraction: float = PriorityNodes.fraction,
@@ -130,15 +132,15 @@ class TimedSparsifier(BaseStream):
             options=options,
             random_state=random_state,
         )
-        for name, duration in (("half_life", half_life), ("window", window)):
+        self.window = as_time_span("window", window)
+        self.half_life = as_time_span("half_life", half_life)
+        for name, duration in (("half_life", self.half_life), ("window", self.window)):
             if duration is not None:
                 check_real(name, duration, above=0.0, below=np.inf)
         if window is None and half_life is None:
             raise InputError(
                 "give window or ", Parameter("half_life"), "; without both, use StreamSparsifier"
             )
-        self.window = window
-        self.half_life = half_life
         self.n_panes = check_count("n_panes", n_panes)
         self._pane_width, self._n_full_panes = self._pane_layout()
         self._latest_time = -math.inf
@@ -175,6 +177,9 @@ class TimedSparsifier(BaseStream):
         """
         self._check_not_consumed()
         source = self._budget.sample_source(as_stream(batch))
+        has_unit = isinstance(self.window, Duration) or isinstance(self.half_life, Duration)
+        if has_unit and isinstance(source, EdgeSource):
+            source.expect_seconds()
         for part in source.batches():
             if not isinstance(part, TimedEdges):
                 if part.n_edges:
@@ -385,13 +390,13 @@ class TimedSparsifier(BaseStream):
 
 
 def new_stream(
-    *, window: float | None = None, half_life: float | None = None, **settings: Any
+    *, window: float | str | None = None, half_life: float | str | None = None, **settings: Any
 ) -> StreamSparsifier | TimedSparsifier:
     """Return a `TimedSparsifier` if edges are to be forgotten, and a `StreamSparsifier` otherwise.
 
     Parameters
     ----------
-    window, half_life : float, optional
+    window, half_life : float or str, optional
     **settings
         Other parameters of the two classes.
     """

@@ -3,7 +3,15 @@
 import numpy as np
 import pytest
 
-from graphsqueak import EdgeList, InputError, StreamOptions, StreamSparsifier, TimedEdges, sources
+from graphsqueak import (
+    EdgeList,
+    InputError,
+    StreamOptions,
+    StreamSparsifier,
+    TimedEdges,
+    read_edges,
+    sources,
+)
 from graphsqueak.sparsifiers import TimedSparsifier, load_stream
 from graphsqueak.sparsifiers.stream.timed_sparsifier import new_stream
 from graphsqueak.system.packing import pack_bytes, unpack
@@ -389,3 +397,21 @@ def test_new_stream_chooses_the_class_by_its_settings():
     for settings in ({"ridge": 1.0}, {"method": "kelner-levin"}):
         with pytest.raises(InputError, match="no ridge"):
             new_stream(n_edges=10, window=1.0, **settings)
+
+
+def test_durations_with_a_unit_are_seconds(tmp_path):
+    days = 1_700_000_000 + 86_400.0 * np.arange(40)
+    edges = TimedEdges(tail=np.arange(40), head=np.arange(40) + 1, time=days)
+    for name, text, seconds in (("window", "7d", 7 * 86_400), ("half_life", "12h", 12 * 3600)):
+        results = []
+        for duration in (text, seconds):
+            stream = TimedSparsifier(n_edges=100, random_state=1, **{name: duration})
+            results.append(stream.partial_fit(edges).sparsifier())
+        assert results[0] == results[1]
+    with pytest.raises(InputError, match="is not a span of time"):
+        TimedSparsifier(n_edges=100, window="7 moons")
+    # A number of the file is a day, not a second.
+    path = tmp_path / "days.csv"
+    path.write_text("source,target,day\n" + "".join(f"{k},{k + 1},{k}\n" for k in range(40)))
+    with pytest.raises(InputError, match="a span such as 7d needs dates or Unix seconds"):
+        TimedSparsifier(n_edges=100, window="7d").partial_fit(read_edges(path, time="day"))
