@@ -28,6 +28,7 @@ from graphsqueak.sparsifiers.certificate.outer_bounds import FAILURE_PROBABILITY
 from graphsqueak.ssl.base import UnreachedWarning
 from graphsqueak.ssl.class_sums import ContractedSolver, read_once
 from graphsqueak.ssl.decisions.homophily import HomophilyWarning
+from graphsqueak.ssl.decisions.label_weights import check_class_weight
 from graphsqueak.ssl.labels import encode_classes, is_unlabeled
 from graphsqueak.ssl.refinement import count_unstable
 from graphsqueak.ssl.stable_classifier import StableHFSClassifier
@@ -85,8 +86,8 @@ class SparseHFSClassifier(StreamedEstimator, StableHFSClassifier):
     calibrated : bool
         Make `label_distributions_` probabilities if there are 20 labels or more.
     class_weight : None, "balanced" or mapping from classes to weights
-        As in `StableHFSClassifier`. With weights, of classes or of labels, a single pass uses a
-        sparsifier with priority for labeled nodes instead of exact sums.
+        As in `StableHFSClassifier`. (With weights of labels, a single pass uses a sparsifier with
+        priority for labeled nodes instead of exact sums.)
     class_sizes, decision
         As in `StableHFSClassifier`; a cut is one of the sparsifier.
     unknown : "prior" or a label
@@ -154,9 +155,8 @@ class SparseHFSClassifier(StreamedEstimator, StableHFSClassifier):
         self.n_sums_ = 0
 
     def _fit_one_pass(self, source, y, sample_weight, *, must_forget):
-        is_weighted = sample_weight is not None or self.class_weight is not None
         # Sums per class count all labels of a class alike, and cannot forget old edges.
-        if self.priority_fraction != "auto" or must_forget or is_weighted:
+        if self.priority_fraction != "auto" or must_forget or sample_weight is not None:
             return super()._fit_one_pass(source, y, sample_weight, must_forget=must_forget)
         encoded = encode_classes(y)
         found = read_once(
@@ -168,6 +168,7 @@ class SparseHFSClassifier(StreamedEstimator, StableHFSClassifier):
         )
         graph = found.sparsifier
         labels = encoded.locate(found.sums.label)
+        check_class_weight(self.class_weight, labels.classes)
         is_whole = self._is_whole(graph, found.n_edges_seen, source)
         self._set_stream(graph, found.n_edges_seen, is_whole=is_whole)
         if is_whole:
@@ -228,13 +229,9 @@ class SparseHFSClassifier(StreamedEstimator, StableHFSClassifier):
         weights = None
         if labels.sample_weight is not None:
             weights = dict(zip(names, labels.sample_weight.tolist(), strict=True))
-        # The source has recent edges only, and the weights include those of the classes.
+        # The source has recent edges only.
         model = clone(self).set_params(
-            affinity="precomputed",
-            window=None,
-            half_life=None,
-            class_weight=None,
-            calibrated=False,
+            affinity="precomputed", window=None, half_life=None, calibrated=False
         )
         with warnings.catch_warnings():
             for category in (UnreachedWarning, HomophilyWarning):

@@ -30,7 +30,11 @@ from numpy.typing import ArrayLike
 from graphsqueak.ssl.base import GraphClassifier
 from graphsqueak.ssl.bounds import Bound, bound_of_fit, no_bound
 from graphsqueak.ssl.conformal import fit_without_each
-from graphsqueak.ssl.decisions.label_weights import class_weighted
+from graphsqueak.ssl.decisions.label_weights import (
+    check_class_weight,
+    class_factors,
+    class_weighted,
+)
 from graphsqueak.ssl.decisions.rule import DecisionRule, add_prior
 from graphsqueak.ssl.model_selection import (
     MIN_LOO_LABELS,
@@ -76,8 +80,9 @@ class StableHFSClassifier(StableHFSEstimator, GraphClassifier):
         scores, and a node gets its most probable class. With fewer than 20 such scores nothing is
         calibrated. If the scores of a class are no better than chance, there is also a warning.
     class_weight : None, "balanced" or mapping from classes to weights
-        Weights of labels by class: as given (1 for other classes), or such that all classes weigh
-        the same.
+        Weights of mistakes by class: as given (1 for other classes), or such that all classes weigh
+        the same. They move the decisions between classes, and leave the ranking of the nodes by the
+        scores of a class as it is.
     class_sizes : None, "labels", "auto" or mapping from classes to sizes
         Sizes that the predicted classes have: those of the labels, an estimate, or known sizes.
     decision : {"auto", "scores", "sizes", "cut"}
@@ -136,7 +141,8 @@ class StableHFSClassifier(StableHFSEstimator, GraphClassifier):
 
     def _read_problem(self, y, sample_weight, graph):
         labels = super()._read_problem(y, sample_weight, graph)
-        return class_weighted(labels, self.class_weight)
+        check_class_weight(self.class_weight, labels.classes)
+        return labels
 
     def _candidate_etas(self, labels, inv_mean_degree):
         return [eta_for_classes(self.eta, inv_mean_degree, labels.nodes.size)]
@@ -164,12 +170,14 @@ class StableHFSClassifier(StableHFSEstimator, GraphClassifier):
         if rule is None:
             rule = DecisionRule(
                 selects_threshold=prior_weight == "auto",
+                class_weight=self.class_weight,
                 calibrated=self.calibrated,
                 class_sizes=self.class_sizes,
                 decision=self.decision,
                 random_state=self.random_state,
             )
-        selection = select_for_classes(solver, labels, eta=self.eta, prior_weight=prior_weight)
+        weighted = class_weighted(labels, class_factors(labels, self.class_weight))
+        selection = select_for_classes(solver, weighted, eta=self.eta, prior_weight=prior_weight)
         calibration = None
         if rule.calibrated and selection.code.size == 0:
             # Nothing had to be selected, but calibration needs scores without own labels.
@@ -197,7 +205,9 @@ class StableHFSClassifier(StableHFSEstimator, GraphClassifier):
 
     def _scores(self, graph, labels):
         """Return scores without calibration and class sizes, for prediction sets."""
-        rule = DecisionRule(selects_threshold=self.prior_weight == "auto")
+        rule = DecisionRule(
+            selects_threshold=self.prior_weight == "auto", class_weight=self.class_weight
+        )
         solver = self._make_solver(graph, labels)
         etas = self._candidate_etas(labels, solver.inv_mean_degree)
         decision = self._answer(solver, graph, labels, etas, rule=rule)
@@ -225,7 +235,8 @@ class StableHFSClassifier(StableHFSEstimator, GraphClassifier):
         """Yield fits without each label, in closed form; with many labels, without folds."""
         labels = self._labels
         n_labels = labels.nodes.size
-        if n_labels > MAX_JACKKNIFE_LABELS or labels.sample_weight is not None:
+        is_weighted = labels.sample_weight is not None or self.class_weight is not None
+        if n_labels > MAX_JACKKNIFE_LABELS or is_weighted:
             return super()._fits_without_labels(alpha)
         shuffled = np.random.default_rng(self.random_state).permutation(n_labels)
         prior_weight = self.prior_weight

@@ -1,7 +1,8 @@
 """Decision rule of Stable-HFS: one score per node and class from a fit; the largest decides.
 
-1. Scores are f + t (m - 1/C), with the class means m of the component and the prior weight t. In a
-   component whose labels are of one class f is zero, and the scores are m - 1/C.
+1. Scores are f + t (m - 1/C), with the class means m of the component, weighted by the weights of
+   the classes, and the prior weight t. In a component whose labels are of one class f is zero, and
+   the scores are m - 1/C.
 2. Between two classes, with t selected, the threshold moves to where it misclassifies the
    fewest labels (`thresholds`).
 3. If calibrated, a sigmoid per class turns scores into probabilities (`calibration`).
@@ -18,6 +19,7 @@ from graphsqueak.errors import InputError, Parameter
 from graphsqueak.randomness import RandomState
 from graphsqueak.ssl.decisions.calibration import fit_sigmoids
 from graphsqueak.ssl.decisions.class_sizes import class_fractions, cut_scores, meet_sizes
+from graphsqueak.ssl.decisions.label_weights import class_factors
 from graphsqueak.ssl.decisions.thresholds import least_error_threshold
 from graphsqueak.validation import check_choice
 
@@ -54,11 +56,12 @@ class DecisionRule:
     ----------
     selects_threshold : bool
         Whether the threshold between two classes is selected by leave-one-out; otherwise it is 0.
-    calibrated, class_sizes, decision, random_state
+    class_weight, calibrated, class_sizes, decision, random_state
         As in `StableHFSClassifier`.
     """
 
     selects_threshold: bool
+    class_weight: str | Mapping | None = None
     calibrated: bool = False
     class_sizes: str | Mapping | None = None
     decision: str = "scores"
@@ -78,10 +81,13 @@ class DecisionRule:
         """
         n_classes = labels.classes.size
         prior_weight = selection.prior_weight
-        prior = np.bincount(labels.code, labels.sample_weight, n_classes)
+        factors = class_factors(labels, self.class_weight)
+        prior = factors * np.bincount(labels.code, labels.sample_weight, n_classes)
         prior = prior / prior.sum() - 1 / n_classes
+        offset = factors * fit.offset
+        offset /= offset.sum(axis=1, keepdims=True)
         # 1: scores of all nodes, and of labeled nodes without their own labels.
-        scores = add_prior(fit, prior_weight)
+        scores = add_prior(fit._replace(offset=offset), prior_weight)
         if calibration is None:
             calibration = (selection.loo_scores, selection.code)
         loo_scores = calibration[0] + prior_weight * prior
