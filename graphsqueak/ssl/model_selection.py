@@ -42,6 +42,8 @@ ALPHAS = (2.0, 0.1, 30.0, 300.0)
 # seeds, halved: the same accuracy; doubled: 0.1 points lower on average, and from 8 lower to 6
 # higher with 5 labels of each of two classes.
 MIN_LOO_LABELS = 8
+# Rounding of the mean of labels that are all of one class.
+ONE_CLASS_TOL = 1e-9
 
 
 class Selection(NamedTuple):
@@ -50,22 +52,28 @@ class Selection(NamedTuple):
     Attributes
     ----------
     eta, prior_weight : float
-    error_rate : float
-        Weighted fraction of the scored nodes that were misclassified; NaN if none were scored.
     loo_scores : array of float, shape (k, C)
-        Centered scores of labeled nodes without their own labels; empty if they were too few.
+        Scores of labeled nodes without their own labels, before a prior is added: centered, or the
+        means of the labels minus 1/C in a component whose other labels are of one class. Empty if
+        they were too few.
     code : array of int, shape (k,)
         Classes of these nodes.
     sample_weight : array of float, shape (k,)
         Weights of these nodes, in units of the mean weight of all labels.
+    is_mixed : array of bool, shape (k,)
+        Whether the other labels of the node's component are of several classes, so that the
+        decision depends on prior weight and threshold.
+    can_select : bool
+        Whether these are enough to select prior weight and threshold by.
     """
 
     eta: float
     prior_weight: float
-    error_rate: float
     loo_scores: np.ndarray
     code: np.ndarray
     sample_weight: np.ndarray
+    is_mixed: np.ndarray
+    can_select: bool
 
 
 def eta_for_classes(eta, inv_mean_degree, n_labels):
@@ -93,40 +101,45 @@ def select_for_classes(solver, labels, *, eta, prior_weight):
     unselected = Selection(
         eta=eta_for_classes(eta, solver.inv_mean_degree, code.size),
         prior_weight=0.0 if prior_weight == "auto" else prior_weight,
-        error_rate=np.nan,
         loo_scores=np.zeros((0, n_classes)),
         code=np.zeros(0, dtype=np.int64),
         sample_weight=np.zeros(0),
+        is_mixed=np.zeros(0, dtype=bool),
+        can_select=False,
     )
     counts = np.bincount(code, minlength=n_classes)
-    # With equally many labels of three or more classes the prior is zero, and t has no effect.
-    has_no_prior = n_classes > 2 and (counts == counts[0]).all()
-    is_given = eta != "auto" and (prior_weight != "auto" or has_no_prior)
     # The only label of a class cannot be predicted without itself.
     has_other = counts[code] > 1
-    n_needed = max(MIN_LOO_LABELS, MIN_LOO_LABELS // 2 * n_classes)
-    if is_given or np.count_nonzero(has_other) < n_needed:
+    if np.count_nonzero(has_other) < MIN_LOO_LABELS:
         return unselected
-    scores = solver.loo(unselected.eta).scores
+    scores, mean = solver.loo(unselected.eta)
     is_valid = np.isfinite(scores[:, 0]) & has_other
     if np.count_nonzero(is_valid) < MIN_LOO_LABELS:
         return unselected
     weight = np.ones(code.size)
     if labels.sample_weight is not None:
         weight = labels.sample_weight / labels.sample_weight.mean()
-    scores = scores[is_valid]
     prior = np.bincount(code, weight, n_classes) / code.size - 1 / n_classes
-    code = code[is_valid]
-    weight = weight[is_valid]
-    best, n_mistakes = select_prior_weight(scores, code, prior, prior_weight, sample_weight=weight)
-    return Selection(
-        eta=unselected.eta,
-        prior_weight=best,
-        error_rate=n_mistakes / weight.sum(),
-        loo_scores=scores,
-        code=code,
-        sample_weight=weight,
+    # Means of weighted labels are rounded.
+    is_mixed = mean[is_valid].max(axis=1) < 1 - ONE_CLASS_TOL
+    n_needed = max(MIN_LOO_LABELS, MIN_LOO_LABELS // 2 * n_classes)
+    found = unselected._replace(
+        loo_scores=np.where(is_mixed[:, None], scores[is_valid], mean[is_valid] - 1 / n_classes),
+        code=code[is_valid],
+        sample_weight=weight[is_valid],
+        is_mixed=is_mixed,
+        can_select=np.count_nonzero(is_mixed) >= n_needed,
     )
+    if prior_weight != "auto" or not found.can_select:
+        return found
+    best, _ = select_prior_weight(
+        found.loo_scores[is_mixed],
+        found.code[is_mixed],
+        prior,
+        "auto",
+        sample_weight=found.sample_weight[is_mixed],
+    )
+    return found._replace(prior_weight=best)
 
 
 def etas_for_values(eta, inv_mean_degree, n_labels):

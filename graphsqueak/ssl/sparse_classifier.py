@@ -83,8 +83,6 @@ class SparseHFSClassifier(StreamedEstimator, StableHFSClassifier):
     prior_weight : float or "auto"
         Multiple of the class means that is added to centered scores, 0 for none and 1 for all.
         "auto" is selected by leave-one-out.
-    calibrated : bool
-        Make `label_distributions_` probabilities if there are 20 labels or more.
     class_weight : None, "balanced" or mapping from classes to weights
         As in `StableHFSClassifier`. (With weights of labels, a single pass uses a sparsifier with
         priority for labeled nodes instead of exact sums.)
@@ -119,7 +117,7 @@ class SparseHFSClassifier(StreamedEstimator, StableHFSClassifier):
         Estimated number of predictions that differ from those on the whole graph. None after a
         single pass over more edges than the budget, when it is not known.
     transduction_, label_distributions_, scores_, has_label_in_component_, classes_, ids_
-    eta_, prior_weight_, threshold_
+    eta_, prior_weight_, threshold_, temperature_, loo_scores_, loo_labels_, loo_distributions_
         As in `StableHFSClassifier`.
     uncertainty_ : ndarray (n_nodes,)
         That on the sparsifier.
@@ -230,9 +228,7 @@ class SparseHFSClassifier(StreamedEstimator, StableHFSClassifier):
         if labels.sample_weight is not None:
             weights = dict(zip(names, labels.sample_weight.tolist(), strict=True))
         # The source has recent edges only.
-        model = clone(self).set_params(
-            affinity="precomputed", window=None, half_life=None, calibrated=False
-        )
+        model = clone(self).set_params(affinity="precomputed", window=None, half_life=None)
         with warnings.catch_warnings():
             for category in (UnreachedWarning, HomophilyWarning):
                 warnings.simplefilter("ignore", category)

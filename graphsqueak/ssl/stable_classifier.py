@@ -30,6 +30,7 @@ from numpy.typing import ArrayLike
 from graphsqueak.ssl.base import GraphClassifier
 from graphsqueak.ssl.bounds import Bound, bound_of_fit, no_bound
 from graphsqueak.ssl.conformal import fit_without_each
+from graphsqueak.ssl.decisions.calibration import class_probabilities
 from graphsqueak.ssl.decisions.label_weights import (
     check_class_weight,
     class_factors,
@@ -75,10 +76,6 @@ class StableHFSClassifier(StableHFSEstimator, GraphClassifier):
         "auto" is selected by leave-one-out. With two classes it is an average over values, by the
         number of mistakes, and the threshold is selected as well. With more
         classes it is 0 unless another value makes fewer mistakes.
-    calibrated : bool
-        Make `label_distributions_` probabilities: a sigmoid per class is fitted to leave-one-out
-        scores, and a node gets its most probable class. With fewer than 20 such scores nothing is
-        calibrated. If the scores of a class are no better than chance, there is also a warning.
     class_weight : None, "balanced" or mapping from classes to weights
         Weights of mistakes by class: as given (1 for other classes), or such that all classes weigh
         the same. They move the decisions between classes, and leave the ranking of the nodes by the
@@ -108,12 +105,17 @@ class StableHFSClassifier(StableHFSEstimator, GraphClassifier):
     eta_, prior_weight_, threshold_ : float
         The values that were used. `threshold_` is 0 with more than two classes, or if the prior
         weight was given. `scores_` include prior weight and threshold.
+    temperature_ : float or None
+        By which scores are turned into probabilities, fitted to `loo_scores_`. None if there are
+        too few of them or if class sizes are met; `label_distributions_` are then fractions of the
+        scores, and not calibrated.
     loo_scores_ : ndarray (k, C)
-        Scores of labeled nodes without their own labels (leave-one-out), by which scores can be
-        calibrated. The only label of a class or of a component has none. Empty with fewer than 8
-        labels, and without `calibrated` if eta and prior weight were given.
+        Scores of labeled nodes without their own labels (leave-one-out). The only label of a class
+        or of a component has none. Empty with fewer than 8 labels.
     loo_labels_ : ndarray (k,)
         Labels of these nodes.
+    loo_distributions_ : ndarray (k, C)
+        Class probabilities of these nodes without their own labels.
     uncertainty_ : ndarray (n_nodes,)
         Posterior standard deviation of the scores.
     bound_ : Bound
@@ -131,7 +133,6 @@ class StableHFSClassifier(StableHFSEstimator, GraphClassifier):
     """
 
     prior_weight: float | str = "auto"
-    calibrated: bool = False
     class_weight: str | Mapping | None = None
     class_sizes: str | Mapping | None = None
     decision: str = "auto"
@@ -171,18 +172,13 @@ class StableHFSClassifier(StableHFSEstimator, GraphClassifier):
             rule = DecisionRule(
                 selects_threshold=prior_weight == "auto",
                 class_weight=self.class_weight,
-                calibrated=self.calibrated,
                 class_sizes=self.class_sizes,
                 decision=self.decision,
                 random_state=self.random_state,
             )
         weighted = class_weighted(labels, class_factors(labels, self.class_weight))
         selection = select_for_classes(solver, weighted, eta=self.eta, prior_weight=prior_weight)
-        calibration = None
-        if rule.calibrated and selection.code.size == 0:
-            # Nothing had to be selected, but calibration needs scores without own labels.
-            calibration = (solver.loo(etas[0]).scores, labels.code)
-        return rule.decide(solver.fit(etas[0]), selection, labels, graph, calibration=calibration)
+        return rule.decide(solver.fit(etas[0]), selection, labels, graph)
 
     def _accept(self, graph, labels, answer):
         """Set the fitted attributes by a `Decision`."""
@@ -190,21 +186,21 @@ class StableHFSClassifier(StableHFSEstimator, GraphClassifier):
         self.eta_ = selection.eta
         self.prior_weight_ = selection.prior_weight
         self.threshold_ = answer.threshold
-        is_scored = np.isfinite(answer.loo_scores[:, 0])
-        self.loo_scores_ = answer.loo_scores[is_scored]
-        self.loo_labels_ = labels.classes[answer.loo_code[is_scored]]
+        self.temperature_ = answer.temperature
+        self.loo_scores_ = answer.loo_scores
+        self.loo_labels_ = labels.classes[selection.code]
         self._fit_result = answer.fit
-        self._curves = answer.curves
         return self._set_answers(
             graph,
             labels,
             answer.scores,
             answer.fit.has_label,
+            temperature=answer.temperature,
             loo=(selection.loo_scores, selection.code),
         )
 
     def _scores(self, graph, labels):
-        """Return scores without calibration and class sizes, for prediction sets."""
+        """Return scores before class sizes are met, for prediction sets."""
         rule = DecisionRule(
             selects_threshold=self.prior_weight == "auto", class_weight=self.class_weight
         )
@@ -271,6 +267,12 @@ class StableHFSClassifier(StableHFSEstimator, GraphClassifier):
             tol=self.tol,
             random_state=self.random_state,
         )
+
+    @property
+    def loo_distributions_(self) -> np.ndarray:
+        """Class probabilities of labeled nodes without their own labels (`loo_scores_`)."""
+        self._check_fitted()
+        return class_probabilities(self.loo_scores_, self.temperature_)
 
     @property
     def uncertainty_(self) -> np.ndarray:

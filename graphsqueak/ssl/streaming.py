@@ -41,7 +41,6 @@ from graphsqueak.sparsifiers.stream.priority_nodes import PRIORITY_FRACTION
 from graphsqueak.sparsifiers.stream.timed_sparsifier import new_stream
 from graphsqueak.ssl.alignment import Labels
 from graphsqueak.ssl.base import LateLabelsWarning
-from graphsqueak.ssl.decisions.calibration import CalibrationWarning
 from graphsqueak.ssl.labels import given_labels
 from graphsqueak.ssl.refinement import Refinement
 from graphsqueak.ssl.stable import mean_of_degrees
@@ -210,9 +209,8 @@ class StreamedEstimator(StableHFSEstimator):
             random_state=self.random_state,
             progress=self.progress,
         )
-        # More threads may round differently, and earlier answers must not warn.
-        with threadpool_limits(1, user_api="blas"), warnings.catch_warnings():
-            warnings.simplefilter("ignore", CalibrationWarning)
+        # More threads may round differently.
+        with threadpool_limits(1, user_api="blas"):
             while True:
                 self.n_passes_ += 1
                 refinement.read(is_last=self.n_passes_ == max_passes)

@@ -81,7 +81,6 @@ def stable_hfs():
         "chosen": ({}, y, None),
         "given": ({"eta": 0.05, "prior_weight": 0.5}, y, None),
         "many_labels": ({}, many, None),
-        "calibrated": ({"calibrated": True}, many, None),
         "balanced": ({"class_weight": "balanced"}, many, None),
         "class_weight": ({"class_weight": {0: 3.0}}, y, None),
         "sample_weight": ({}, y, sample_weight),
@@ -145,7 +144,6 @@ def rare_classes():
     by_id = dict(enumerate(truth.tolist()))
     for name, model in (
         ("stable", gs.StableHFSClassifier(random_state=1)),
-        ("calibrated", gs.StableHFSClassifier(calibrated=True, random_state=1)),
         ("balanced", gs.StableHFSClassifier(class_weight="balanced", random_state=1)),
         ("streamed", gs.SparseHFSClassifier(n_edges=900, random_state=1)),
         ("one_pass", gs.SparseHFSClassifier(n_edges=900, max_passes=1, random_state=1)),
@@ -158,7 +156,8 @@ def rare_classes():
             results[name][f"flagged{label}"] = np.flatnonzero(flagged)
             results[name][f"report{label}"] = np.array(numbers, dtype=float)
     scores = np.random.default_rng(62).random(60)
-    flagged = flag_positives(scores, recall=0.4)
+    left_out = np.random.default_rng(64).random(20)
+    flagged = flag_positives(scores, recall=0.4, left_out=left_out)
     report = detection_report(scores > np.random.default_rng(63).random(60), scores, flagged)
     numbers = [value for value in report.values() if isinstance(value, int | float)]
     results["scores"] = {"flagged": np.flatnonzero(flagged), "report": np.array(numbers, float)}
@@ -222,7 +221,6 @@ def sparse_hfs_one_pass():
         ("priority_fraction", {"priority_fraction": 0.4}, y),
         ("class_weight", {"class_weight": {0: 3.0}}, y),
         ("sizes", {"class_sizes": "labels"}, y),
-        ("calibrated", {"calibrated": True}, many),
     ):
         model = gs.SparseHFSClassifier(n_edges=900, **parameters, random_state=1)
         by_id = {int(node): int(labels[node]) for node in np.flatnonzero(labels >= 0)}

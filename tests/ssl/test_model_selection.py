@@ -42,7 +42,6 @@ def test_the_threshold_is_a_mean_by_mistakes():
     code = np.repeat([0, 1], [9, 3])
     choice = choose(first, code)
     cut = choice.prior_weight * (9 - 3) / 12 / 2  # scores are equal where 2 f = t (m_0 - m_1)
-    assert choice.error_rate == 0
     assert 0.1 < cut < 1.0
     spread, weight = np.std([-first, first]), {}
     for level in np.array([0, 1, 2]) * spread:
@@ -62,13 +61,22 @@ def test_the_threshold_moves_little_where_a_score_does():
     assert np.abs(np.diff(levels)).max() < 0.1
 
 
-def test_even_classes_and_a_given_eta_need_no_scores():
-    def score_held_out(eta):
-        raise AssertionError("scored without need")
-
-    labels = labels_of(np.repeat([0, 1, 2], 10))
-    choice = select_for_classes(Scored(score_held_out), labels, eta=0.5, prior_weight="auto")
-    assert choice.eta == 0.5
+def test_components_of_one_class_count_as_such_and_do_not_select():
+    """A node whose component has other labels of one class is left out of the choice."""
+    code = np.repeat([0, 1], [9, 7])
+    first = np.where(code, 1.0, -1.0)
+    chosen = choose(first, code)
+    scores = np.column_stack([-np.append(first, 0.0), np.append(first, 0.0)])
+    mean = np.zeros((17, 2))
+    mean[-1] = 0.0, 1.0
+    solver = Scored(lambda eta: scores)
+    solver.loo = lambda eta: LooResult(scores, mean)
+    found = select_for_classes(
+        solver, labels_of(np.append(code, 0)), eta="auto", prior_weight="auto"
+    )
+    assert found.is_mixed.tolist() == [True] * 16 + [False]
+    np.testing.assert_allclose(found.loo_scores[-1], [-0.5, 0.5])
+    np.testing.assert_array_equal(found.loo_scores[:-1], chosen.loo_scores)
 
 
 def test_a_threshold_that_is_given_is_not_moved_and_one_that_is_not_is_cut_at():

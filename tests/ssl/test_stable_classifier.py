@@ -44,7 +44,9 @@ def test_automatic_eta_does_not_depend_on_the_scale_of_the_weights():
     light = gs.StableHFSClassifier(random_state=7).fit(graph, y)
     other = gs.StableHFSClassifier(random_state=7).fit(heavy, y)
     assert other.eta_ == pytest.approx(light.eta_ / 1e6)
-    np.testing.assert_allclose(other.label_distributions_, light.label_distributions_, atol=1e-6)
+    np.testing.assert_allclose(other.scores_, light.scores_, atol=1e-6)
+    # The temperature is fitted to scores of the tolerance LOO_TOL.
+    assert other.temperature_ == pytest.approx(light.temperature_, rel=1e-4)
 
 
 def test_the_bound_of_a_fit_is_stated_in_words():
