@@ -151,7 +151,9 @@ def etas_for_values(eta, inv_mean_degree, n_labels):
 
 
 def select_for_values(solver, labels, etas):
-    """Return the eta of a regressor: that of the least squared error.
+    """Return the eta of a regressor, that of the least squared error, and its `LooResult`.
+
+    The latter is None if there was nothing to select, or too few labels.
 
     Parameters
     ----------
@@ -160,10 +162,12 @@ def select_for_values(solver, labels, etas):
     etas : list of float
     """
     if len(etas) == 1:
-        return etas[0]
-    errors = [_squared_error(solver.loo(eta), labels) for eta in etas]
+        return etas[0], None
+    found = [solver.loo(eta) for eta in etas]
+    errors = [_squared_error(loo, labels) for loo in found]
+    best = int(np.argmin(errors))
     # The first one if too few labels could be left out, when all errors are infinite.
-    return etas[int(np.argmin(errors))]
+    return etas[best], found[best] if np.isfinite(errors[best]) else None
 
 
 def _squared_error(loo, labels):

@@ -17,9 +17,10 @@ import numpy as np
 from sklearn.base import RegressorMixin
 
 from graphsqueak.ssl.base import warn_of_unlabeled_components
+from graphsqueak.ssl.decisions.homophily import warn_of_values
 from graphsqueak.ssl.labels import is_missing, real_labels
 from graphsqueak.ssl.model_selection import etas_for_values, select_for_values
-from graphsqueak.ssl.stable import Fit
+from graphsqueak.ssl.stable import Fit, LooResult
 from graphsqueak.ssl.stable_estimator import StableHFSEstimator
 from graphsqueak.ssl.streaming import MAX_CHANGE, StreamedEstimator
 
@@ -27,10 +28,11 @@ __all__ = ["SparseHFSRegressor", "StableHFSRegressor"]
 
 
 class _Answer(NamedTuple):
-    """The eta that was selected, and the fit with it."""
+    """The eta that was selected, the fit with it, and the values of labels that were left out."""
 
     eta: float
     fit: Fit
+    loo: LooResult | None
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -81,8 +83,8 @@ class StableHFSRegressor(RegressorMixin, StableHFSEstimator):
         return etas_for_values(self.eta, inv_mean_degree, labels.nodes.size)
 
     def _answer(self, solver, graph, labels, etas):
-        eta = select_for_values(solver, labels, etas)
-        return _Answer(eta, solver.fit(eta))
+        eta, loo = select_for_values(solver, labels, etas)
+        return _Answer(eta, solver.fit(eta), loo)
 
     def _accept(self, graph, labels, answer):
         """Set the fitted attributes."""
@@ -95,6 +97,8 @@ class StableHFSRegressor(RegressorMixin, StableHFSEstimator):
         warn_of_unlabeled_components(
             fit.has_label, "value; they are predicted as the mean of all values"
         )
+        if answer.loo is not None:
+            _warn_of_left_out(answer.loo, labels, stacklevel=4)
         return self
 
     def _columns(self):
@@ -106,6 +110,23 @@ class StableHFSRegressor(RegressorMixin, StableHFSEstimator):
 
     def _decide(self, values, has_label):
         return np.where(has_label, values.ravel(), self.mean_)
+
+
+def _warn_of_left_out(loo, labels, *, stacklevel):
+    """Warn if values that are left out are predicted about as by the mean of the others."""
+    weight = np.ones(labels.value.size) if labels.sample_weight is None else labels.sample_weight
+    total = weight @ labels.value
+    with np.errstate(invalid="ignore"):
+        mean_of_others = (total - weight * labels.value) / (weight.sum() - weight)
+    predicted = (loo.scores + loo.mean).ravel()
+    is_valid = np.isfinite(predicted)
+    warn_of_values(
+        predicted[is_valid],
+        mean_of_others[is_valid],
+        labels.value[is_valid],
+        weight[is_valid],
+        stacklevel=stacklevel + 1,
+    )
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -204,7 +204,7 @@ def test_values_at_many_nodes_have_an_eta_of_the_sparsifier(blurred, monkeypatch
     assert difference < 0.1 * exact.transduction_.std()
 
 
-@pytest.mark.filterwarnings("ignore:neighbors agree hardly")
+@pytest.mark.filterwarnings("ignore:the graph reveals little")
 def test_a_rare_class_is_ranked_as_on_the_whole_graph():
     """Where hardly a node is decided for it, decisions settle long before the ranks do."""
     graph, truth = uneven_blocks(47_107, 0.3, n_nodes=2000, degree=80, shares=(0.9, 0.1))

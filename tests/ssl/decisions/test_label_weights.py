@@ -69,7 +69,7 @@ def test_labels_that_are_wrong_and_known_to_be_doubtful_do_less_harm():
     assert "different weights" in trusted.bound_.statement
 
 
-@pytest.mark.filterwarnings("ignore:neighbors agree hardly", "ignore:.*without a label")
+@pytest.mark.filterwarnings("ignore:the graph reveals little", "ignore:.*without a label")
 def test_balanced_classes_find_more_of_the_rare_one():
     """Of a tenth of the nodes; the prior weight does not take back what the weights have given."""
     found = {None: [], "balanced": []}
