@@ -76,7 +76,7 @@ class Classifier:
         typer.Option(
             metavar="N|auto",
             help="Maximum number of passes over the edges (streaming). auto stops when the labels "
-            "have settled, after at most four passes; a pipe has one.",
+            "have settled, after at most eight passes; a pipe has one.",
         ),
     ] = "auto"
     eta: Annotated[

@@ -152,7 +152,7 @@ class SparseHFSRegressor(StreamedEstimator, StableHFSRegressor):
         for values.)
     max_passes : "auto" or int
         Largest number of passes over the edges. "auto" stops when the values no longer change, and
-        after four passes at most (a pipe: one pass).
+        after eight passes at most (a pipe: one pass).
     window : float, optional
         Fit to the edges of the last `window` of time. Edges must have times
         (`read_edges(..., time=...)` or `TimedEdges`). If the source can be read again this is
