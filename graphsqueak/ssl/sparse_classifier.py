@@ -117,8 +117,6 @@ class SparseHFSClassifier(StreamedEstimator, StableHFSClassifier):
     transduction_, label_distributions_, scores_, has_label_in_component_, classes_, ids_
     eta_, prior_weight_, threshold_, temperature_, loo_scores_, loo_labels_, loo_distributions_
         As in `StableHFSClassifier`.
-    uncertainty_ : ndarray (n_nodes,)
-        That on the sparsifier.
     bound_ : Bound
         After several passes, a bound about the whole graph. Its edges are read again: once for the
         residual of the scores, and a few times for a certificate of `sparsifier_`, which bounds

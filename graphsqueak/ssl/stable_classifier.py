@@ -42,7 +42,7 @@ from graphsqueak.ssl.model_selection import (
     eta_for_classes,
     select_for_classes,
 )
-from graphsqueak.ssl.stable import mean_of_degrees, posterior_deviation
+from graphsqueak.ssl.stable import mean_of_degrees
 from graphsqueak.ssl.stable_estimator import StableHFSEstimator
 from graphsqueak.validation import check_real
 
@@ -98,7 +98,7 @@ class StableHFSClassifier(StableHFSEstimator, GraphClassifier):
     tol : float
         Relative residual of the solves.
     random_state : int, Generator or None
-        Seed of the solver, and of the sketches of leave-one-out and of `uncertainty_`.
+        Seed of the solver and of the sketch of leave-one-out.
 
     Attributes
     ----------
@@ -116,8 +116,6 @@ class StableHFSClassifier(StableHFSEstimator, GraphClassifier):
         Labels of these nodes.
     loo_distributions_ : ndarray (k, C)
         Class probabilities of these nodes without their own labels.
-    uncertainty_ : ndarray (n_nodes,)
-        Posterior standard deviation of the scores.
     bound_ : Bound
         Bound on the squared error of f + mean, clipped to [0, 1], as a number and in words.
     transduction_, label_distributions_, scores_, has_label_in_component_, classes_, ids_
@@ -273,24 +271,6 @@ class StableHFSClassifier(StableHFSEstimator, GraphClassifier):
         """Class probabilities of labeled nodes without their own labels (`loo_scores_`)."""
         self._check_fitted()
         return class_probabilities(self.loo_scores_, self.temperature_)
-
-    @property
-    def uncertainty_(self) -> np.ndarray:
-        """Posterior standard deviation of each node's scores, in units of one label's noise.
-
-        This is the standard deviation of the Gaussian field whose mean is the scores, infinite in
-        components without a label. It is estimated by 64 random probes, with a relative error of
-        9 %, each time the attribute is read.
-        """
-        self._check_fitted()
-        labels = self._labels
-        return posterior_deviation(
-            self._graph,
-            labels.nodes,
-            labels.nodes.size * self.eta_,
-            sample_weight=labels.sample_weight,
-            rng=np.random.default_rng(self.random_state),
-        )
 
     @property
     def bound_(self) -> Bound:

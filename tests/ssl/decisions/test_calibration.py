@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.metrics import roc_auc_score
 
 import graphsqueak as gs
 from graphsqueak.graph import EdgeList
@@ -48,6 +49,20 @@ def test_the_mean_confidence_is_the_accuracy(homophily):
     error = np.sqrt(p_right * (1 - p_right) / 100 / 24)
     # Smoothing and the form of the curve leave a bias of a few points.
     assert abs(np.mean(said) - p_right) < 6 * error + 0.03
+
+
+@pytest.mark.filterwarnings("ignore:.*without a label")
+def test_errors_are_where_the_confidence_is_low():
+    """Area under the ROC curve for errors: 0.5 by chance, with a deviation of the mean of 12."""
+    areas = []
+    for seed in range(12):
+        graph, truth = uneven_blocks(93_000 + seed, 0.6, shares=(0.4, 0.3, 0.3))
+        y = hide(truth, np.random.default_rng(seed).choice(600, 60, replace=False))
+        clf = gs.StableHFSClassifier(random_state=7).fit(graph, y)
+        rest = (y == -1) & clf.has_label_in_component_
+        is_wrong = (clf.transduction_ != truth)[rest]
+        areas.append(roc_auc_score(is_wrong, -clf.label_distributions_[rest].max(axis=1)))
+    assert np.mean(areas) > 0.5 + 6 * np.std(areas) / np.sqrt(12)
 
 
 def test_a_temperature_reproduces_the_curve_that_scores_were_drawn_by():
