@@ -30,11 +30,11 @@ import numpy as np
 import scipy.sparse
 from label_graphs import describe, is_rare, load_graphs
 from real_data import add_data_option
-from scipy.sparse.linalg import splu
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 import graphsqueak as gs
 from graphsqueak.graph import EdgeList
+from graphsqueak.solvers import LaplacianSolver
 from graphsqueak.ssl import HomophilyWarning
 
 SEED = 20_261_119
@@ -111,29 +111,29 @@ def settings(truth):
 # Baselines: scores of shape (n_nodes, C) from an adjacency matrix and one column per class.
 
 
-def walk_matrix(graph):
-    adjacency = scipy.sparse.csc_array(graph.to_scipy())
-    degrees = np.maximum(np.asarray(adjacency.sum(axis=0)).ravel(), 1e-12)
-    return adjacency, degrees
+def solve_lazy_walk(graph, columns, stay):
+    """Return (D - stay A)^-1 times the columns: a Laplacian with a ridge, times `stay`."""
+    degrees = np.maximum(graph.degrees(), 1e-12)
+    solver = LaplacianSolver(graph, ridge=(1 - stay) / stay * degrees, tol=1e-6, random_state=0)
+    return solver.solve(columns / stay)
 
 
-def label_spreading(adjacency, degrees, columns, *, alpha=0.9):
+def label_spreading(graph, columns, *, alpha=0.9):
     """(I - alpha D^-1/2 A D^-1/2)^-1 Y."""
-    scaled = scipy.sparse.diags_array(degrees**-0.5)
-    matrix = scipy.sparse.eye_array(degrees.size) - alpha * scaled @ adjacency @ scaled
-    return splu(scipy.sparse.csc_matrix(matrix)).solve(columns)
+    root = np.sqrt(np.maximum(graph.degrees(), 1e-12))[:, None]
+    return root * solve_lazy_walk(graph, root * columns, alpha)
 
 
-def page_rank(adjacency, degrees, columns, *, damping=0.85):
-    """Personalized PageRank from the labels of each class."""
-    transition = adjacency @ scipy.sparse.diags_array(1 / degrees)
-    matrix = scipy.sparse.eye_array(degrees.size) - damping * transition
-    return splu(scipy.sparse.csc_matrix(matrix)).solve(columns / columns.sum(axis=0))
+def page_rank(graph, columns, *, damping=0.85):
+    """Personalized PageRank from the labels of each class, (I - damping A D^-1)^-1 Y."""
+    degrees = np.maximum(graph.degrees(), 1e-12)[:, None]
+    return degrees * solve_lazy_walk(graph, columns / columns.sum(axis=0), damping)
 
 
-def diffusion(adjacency, degrees, columns, *, n_steps=10):
-    """Heat after some steps of a random walk, minus its mean per class."""
-    transition = scipy.sparse.diags_array(1 / degrees) @ adjacency
+def diffusion(graph, columns, *, n_steps=10):
+    """Heat after some steps of a random walk with labels held fixed, minus its mean per class."""
+    degrees = np.maximum(graph.degrees(), 1e-12)
+    transition = scipy.sparse.diags_array(1 / degrees) @ graph.to_scipy()
     labeled = columns.any(axis=1)
     heat = np.where(labeled[:, None], columns, columns[labeled].mean(axis=0))
     for _ in range(n_steps):
@@ -153,12 +153,12 @@ BASELINES = {
 }
 
 
-def baseline_predictions(name, graph, walk, y):
+def baseline_predictions(name, graph, y):
     if name not in ("spreading", "PageRank", "diffusion"):
         return BASELINES[name]().fit(graph, y).transduction_
     classes = np.unique(y[y >= 0])
     columns = (y[:, None] == classes).astype(float)
-    return classes[BASELINES[name](*walk, columns).argmax(axis=1)]
+    return classes[BASELINES[name](graph, columns).argmax(axis=1)]
 
 
 def default_model():
@@ -168,7 +168,6 @@ def default_model():
 def accuracy_rows(graph, truth, n_draws):
     if is_rare(truth):
         return
-    walk = walk_matrix(graph)
     for n_labels, per_class in settings(truth):
         found = {name: [] for name in ("default", *BASELINES)}
         seconds = 0.0
@@ -180,7 +179,7 @@ def accuracy_rows(graph, truth, n_draws):
             seconds += time.process_time() - start
             found["default"].append(np.mean(predictions[hidden] == truth[hidden]))
             for name in BASELINES:
-                predictions = baseline_predictions(name, graph, walk, y)
+                predictions = baseline_predictions(name, graph, y)
                 found[name].append(np.mean(predictions[hidden] == truth[hidden]))
         own = np.mean(found["default"])
         gains = {name: float(np.mean(found[name]) - own) for name in BASELINES}

@@ -2,11 +2,12 @@
 
 *Recall.* The k labeled nodes of the class, each scored without its own label, and a further node of
 the class drawn like them are exchangeable: its score exceeds the j-th smallest of theirs with
-probability 1 - j / (k + 1). Nodes are flagged from the score at position (1 - R) (k + 1) on,
-interpolated, which is expected to find the fraction R of the class. The position is at least 1 if
-k >= R / (1 - R): 4 labels for R = 0.8, 9 for 0.9. (The sum of calibrated probabilities is also an
-estimate of the number of nodes of the class. But if the class is rare, most of that sum is an error
-of small probabilities at many nodes.)
+probability 1 - j / (k + 1). Nodes are flagged if they score at least the one at position
+(1 - R) (k + 1), interpolated, which is expected to find the fraction R of the class. The position
+is at least 1 if k >= R / (1 - R): 4 labels for R = 0.8, 9 for 0.9.
+
+(The sum of calibrated probabilities is also an estimate of the number of nodes of the class. But if
+the class is rare, most of that sum is an error of small probabilities at many nodes.)
 """
 
 from __future__ import annotations
@@ -163,7 +164,7 @@ def flag_positives(
 
 
 def _cutoff_for_recall(recall, left_out):
-    """Return the score from which on nodes are flagged."""
+    """Return the smallest score that is flagged."""
     recall = check_real("recall", recall, above=0.0)
     if recall >= 1:
         raise InputError(
