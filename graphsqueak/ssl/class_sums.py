@@ -220,6 +220,7 @@ class ContractedSolver:
         """Return scores of all labeled nodes, by fits without the labels of their folds."""
         scores = np.full((self._labels.nodes.size, self._labels.classes.size), np.nan)
         mean = scores.copy()
+        mean_of_all = scores.copy()
         for fold in np.unique(self._fold):
             is_out = self._fold == fold
             if not is_out.all():
@@ -228,7 +229,8 @@ class ContractedSolver:
                 has_label = fit.has_label[nodes, None]
                 scores[is_out] = np.where(has_label, fit.centered[nodes], np.nan)
                 mean[is_out] = np.where(has_label, fit.offset[nodes], np.nan)
-        return LooResult(scores, mean)
+                mean_of_all[is_out] = self._labels.targets[~is_out].mean(axis=0)
+        return LooResult(scores, mean, mean_of_all)
 
     def fit(self, eta):
         """Return the fit to all labels."""

@@ -14,6 +14,14 @@ t = 0 is best unless the classes are uneven and overlap, where part of the prior
 t = 1 gives the uncentered f + ybar. t is selected by the labeled nodes that are misclassified
 without their own labels (`decisions.thresholds`). Fewer than four labels per class are too few.
 
+*Component means.* Centered scores f sum to zero over every component, and do not show that a class
+has most of the labels of a component. If there are many components, f + (m - mean of all labels) is
+better, which does; in a connected graph this is f. If nearly all nodes are in one component, its m
+differs from the mean of all labels by noise only, which may exceed f. The means are therefore added
+if the labels that are left out are then misclassified less often, by more than one standard error.
+Of 180 fits to nine graphs with several components, 26 add them: accuracy is 1.4 points higher on
+average over the 180, from 9.4 lower to 18 higher. With two standard errors, it is 0.8 higher.
+
 Leave-one-out scores have a closed form (`stable`). They come from any `HFSSolver`.
 """
 
@@ -65,6 +73,9 @@ class Selection(NamedTuple):
         decision depends on prior weight and threshold.
     can_select : bool
         Whether these are enough to select prior weight and threshold by.
+    adds_means : bool
+        Whether the class means of a component, minus those of all labels, are added to its
+        centered scores; `loo_scores` include them.
     """
 
     eta: float
@@ -74,6 +85,7 @@ class Selection(NamedTuple):
     sample_weight: np.ndarray
     is_mixed: np.ndarray
     can_select: bool
+    adds_means: bool
 
 
 def eta_for_classes(eta, inv_mean_degree, n_labels):
@@ -106,13 +118,14 @@ def select_for_classes(solver, labels, *, eta, prior_weight):
         sample_weight=np.zeros(0),
         is_mixed=np.zeros(0, dtype=bool),
         can_select=False,
+        adds_means=False,
     )
     counts = np.bincount(code, minlength=n_classes)
     # The only label of a class cannot be predicted without itself.
     has_other = counts[code] > 1
     if np.count_nonzero(has_other) < MIN_LOO_LABELS:
         return unselected
-    scores, mean = solver.loo(unselected.eta)
+    scores, mean, mean_of_all = solver.loo(unselected.eta)
     is_valid = np.isfinite(scores[:, 0]) & has_other
     if np.count_nonzero(is_valid) < MIN_LOO_LABELS:
         return unselected
@@ -132,6 +145,9 @@ def select_for_classes(solver, labels, *, eta, prior_weight):
     )
     if prior_weight != "auto" or not found.can_select:
         return found
+    deviation = (mean - mean_of_all)[is_valid] * is_mixed[:, None]
+    if _makes_fewer_mistakes(deviation, found):
+        found = found._replace(loo_scores=found.loo_scores + deviation, adds_means=True)
     best, _ = select_prior_weight(
         found.loo_scores[is_mixed],
         found.code[is_mixed],
@@ -140,6 +156,14 @@ def select_for_classes(solver, labels, *, eta, prior_weight):
         sample_weight=found.sample_weight[is_mixed],
     )
     return found._replace(prior_weight=best)
+
+
+def _makes_fewer_mistakes(deviation, found):
+    """Return whether scores plus `deviation` make fewer mistakes, by more than a standard error."""
+    is_wrong = found.loo_scores.argmax(axis=1) != found.code
+    is_wrong_with_means = (found.loo_scores + deviation).argmax(axis=1) != found.code
+    gain = found.sample_weight * (is_wrong.astype(float) - is_wrong_with_means)
+    return bool(gain.sum() > np.sqrt((gain**2).sum()))
 
 
 def etas_for_values(eta, inv_mean_degree, n_labels):

@@ -114,17 +114,13 @@ class StableHFSRegressor(RegressorMixin, StableHFSEstimator):
 
 def _warn_of_left_out(loo, labels, *, stacklevel):
     """Warn if values that are left out are predicted about as by the mean of the others."""
-    weight = np.ones(labels.value.size) if labels.sample_weight is None else labels.sample_weight
-    total = weight @ labels.value
-    with np.errstate(invalid="ignore"):
-        mean_of_others = (total - weight * labels.value) / (weight.sum() - weight)
     predicted = (loo.scores + loo.mean).ravel()
     is_valid = np.isfinite(predicted)
     warn_of_values(
         predicted[is_valid],
-        mean_of_others[is_valid],
+        loo.mean_of_all.ravel()[is_valid],
         labels.value[is_valid],
-        weight[is_valid],
+        None if labels.sample_weight is None else labels.sample_weight[is_valid],
         stacklevel=stacklevel + 1,
     )
 

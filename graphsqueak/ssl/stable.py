@@ -76,6 +76,8 @@ LOO_TOL = 1e-4
 SKETCHED_LOO_TOL = 1e-3
 # Largest M_ii: leave-one-out divides by 1 - M_ii, which is known to the precision of its solves.
 MAX_LEVERAGE = 1 - np.finfo(np.float32).eps
+# Replaces a total weight of 0.
+MIN_WEIGHT = np.finfo(np.float64).tiny
 
 
 class Problem(NamedTuple):
@@ -115,13 +117,21 @@ class Fit(NamedTuple):
 
 
 class LooResult(NamedTuple):
-    """Scores of labeled nodes without their own label, and the mean of the other labels.
+    """Scores of labeled nodes without their own label, and means of the other labels.
 
-    Both have shape (l, C), and are NaN if the component has no other label.
+    Attributes
+    ----------
+    scores : array of float, shape (l, C)
+        NaN if the component has no other label.
+    mean : array of float, shape (l, C)
+        Mean of the other labels of the component; NaN if there is none.
+    mean_of_all : array of float, shape (l, C)
+        Mean of the other labels of all components.
     """
 
     scores: np.ndarray
     mean: np.ndarray
+    mean_of_all: np.ndarray
 
 
 class HFSSolver(Protocol):
@@ -453,11 +463,14 @@ class StableSystem:
         other_weight[is_alone] = np.nan
         total = component_sums(component, n_components, weighted)[component]
         mean = (total - weighted) / other_weight
+        # There may be no other label.
+        other_weight = np.maximum(self.sample_weight.sum() - self.sample_weight, MIN_WEIGHT)
+        mean_of_all = (weighted.sum(axis=0) - weighted) / other_weight
 
         # A sketched diagonal may lie outside [0, 1].
         leverage = np.clip(diagonal, 0.0, MAX_LEVERAGE)[:, None]
         scores = raw[:, :-1] - leverage * self._targets - mean * (raw[:, -1:] - leverage)
-        return LooResult(scores / (1 - leverage), mean)
+        return LooResult(scores / (1 - leverage), mean, mean_of_all)
 
 
 class _EtaSolver:

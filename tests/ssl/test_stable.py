@@ -87,7 +87,7 @@ def test_scaling_the_weights_is_scaling_eta():
 def test_leave_one_out_is_what_refitting_gives(alpha):
     graph, labeled = three_parts(41_777)
     targets = np.random.default_rng(3_004).normal(size=(labeled.size, 2))
-    scores, mean = leave_one_out(graph, labeled, targets, alpha)
+    scores, mean, _ = leave_one_out(graph, labeled, targets, alpha)
     for i, node in enumerate(labeled):
         others = np.delete(np.arange(labeled.size), i)
         fit = stable_scores(graph, labeled[others], targets[others], alpha, tol=1e-12)

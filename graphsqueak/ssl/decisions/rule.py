@@ -1,7 +1,8 @@
 """Decision rule of Stable-HFS: one score per node and class from a fit; the largest decides.
 
 1. Scores are f + t (m - 1/C), with the class means m of the component, weighted by the weights of
-   the classes, and the prior weight t. In a component whose labels are of one class f is zero, and
+   the classes, and the prior weight t. If leave-one-out selects them, the means of the component
+   minus those of all labels are added. In a component whose labels are of one class f is zero, and
    the scores are m - 1/C.
 2. Between two classes, with t selected, the threshold moves to where it misclassifies the
    fewest labels (`thresholds`).
@@ -83,7 +84,11 @@ class DecisionRule:
         offset = factors * fit.offset
         offset /= offset.sum(axis=1, keepdims=True)
         # 1: scores of all nodes, and of labeled nodes without their own labels.
-        scores = add_prior(fit._replace(offset=offset), prior_weight)
+        centered = fit.centered
+        if selection.adds_means:
+            share = np.average(labels.targets, axis=0, weights=labels.sample_weight)
+            centered = centered + (fit.offset - share)
+        scores = add_prior(fit._replace(centered=centered, offset=offset), prior_weight)
         is_mixed = selection.is_mixed
         loo_scores = selection.loo_scores + prior_weight * prior * is_mixed[:, None]
         # 2: after the threshold is subtracted, the largest score decides again.
