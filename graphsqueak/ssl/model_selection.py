@@ -20,7 +20,8 @@ better, which does; in a connected graph this is f. If nearly all nodes are in o
 differs from the mean of all labels by noise only, which may exceed f. The means are therefore added
 if the labels that are left out are then misclassified less often, by more than one standard error.
 Of 180 fits to nine graphs with several components, 26 add them: accuracy is 1.4 points higher on
-average over the 180, from 9.4 lower to 18 higher. With two standard errors, it is 0.8 higher.
+average over the 180, and 9.4 lower in the worst fit. With two standard errors, it is 0.8 higher and
+never lower.
 
 Leave-one-out scores have a closed form (`stable`). They come from any `HFSSolver`.
 """
