@@ -4,9 +4,9 @@
 
 From one label a class on, five nodes are labeled at a time, eight times, and Stable-HFS answers
 after each. The accuracy over the nodes without a label is averaged over the eight. With C, the
-covariance (alpha L + I_S)^-1 of the field, `variance` takes the node of the largest C_kk (our
-`uncertainty_`), `var-opt` that of the largest |C e_k|^2 / (1 + C_kk), and `sigma-opt` that of the
-largest (1' C e_k)^2 / (1 + C_kk) [MGS13]; the first two of a C that is centered, as the scores are.
+covariance (alpha L + I_S)^-1 of the field, `variance` takes the node of the largest C_kk,
+`var-opt` that of the largest |C e_k|^2 / (1 + C_kk), and `sigma-opt` that of the largest
+(1' C e_k)^2 / (1 + C_kk) [MGS13]; the first two of a C that is centered, as the scores are.
 C is held in full: 1,000 nodes of each graph, and all of Cora.
 
 [MGS13] Ma, Garnett, Schneider. Sigma-optimality for active learning on Gaussian random fields.

@@ -111,7 +111,7 @@ def test_a_class_shows_inherited_methods_without_those_of_other_libraries(build)
     from graphsqueak import StableHFSClassifier
 
     members = build.documented_members(StableHFSClassifier)
-    assert {"fit", "predict_new", "uncertainty_"} <= set(members)
+    assert {"fit", "predict_new", "bound_"} <= set(members)
     assert not {"get_params", "get_metadata_routing"} & set(members)
 
 

@@ -3,7 +3,7 @@
 import itertools
 import time
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated, Literal
 
 import typer
@@ -83,7 +83,7 @@ class Classifier:
         typer.Option(
             metavar="N|auto",
             help="Maximum number of passes over the edges (streaming). auto stops when the labels "
-            "have settled, after at most four passes; a pipe has one.",
+            "have settled, after at most eight passes; a pipe has one.",
         ),
     ] = "auto"
     eta: Annotated[
@@ -96,13 +96,6 @@ class Classifier:
             rich_help_panel=ADVANCED,
         ),
     ] = None
-    calibrated: Annotated[
-        bool,
-        typer.Option(
-            "--calibrated",
-            help="Calibrate the class fractions to probabilities; needs 20 labels.",
-        ),
-    ] = False
 
     @property
     def is_streaming(self):
@@ -139,12 +132,10 @@ class Classifier:
         if self.baseline is not None:
             if self.eta is not None:
                 raise InputError("--eta is not a parameter of baselines; omit --baseline")
-            if self.calibrated:
-                raise InputError("--calibrated and --recall are not for baselines; omit --baseline")
             return getattr(ssl, BASELINES[self.baseline])(random_state=random_state)
         estimator = getattr(ssl, METHODS[self.method])(random_state=random_state)
         eta = "auto" if self.eta is None else self.eta
-        estimator.set_params(eta=eta, calibrated=self.calibrated)
+        estimator.set_params(eta=eta)
         if self.is_streaming:
             max_passes = self.max_passes if self.max_passes == "auto" else int(self.max_passes)
             estimator.set_params(**budget._asdict(), max_passes=max_passes, progress=progress)
@@ -173,8 +164,8 @@ class Detection:
         float | None,
         typer.Option(
             metavar="FRACTION",
-            help="Flag the fewest nodes that are expected to include this fraction of the class. "
-            "Implies --calibrated.",
+            help="Flag the nodes above a score that is expected to find this fraction of the "
+            "class. 0.8 needs 4 labels of the class, and 0.9 needs 9.",
         ),
     ] = None
 
@@ -241,9 +232,9 @@ def label(
     """Label every node of a graph, given the labels of a few.
 
     The output has the columns node, label and confidence. Nodes that are strongly connected get
-    the same label. Nodes in components without a label get the most frequent label and confidence
-    1 / classes. Nodes of LABELS without an edge are included as well: with their own label and
-    confidence 1, or like components without a label.
+    the same label. Nodes in components without a label get the most frequent label, and its
+    frequency as confidence. Nodes of LABELS without an edge are included as well: with their own
+    label and confidence 1, or like components without a label.
 
     With --method streaming, the default, edges are never loaded, and labels are those of in-memory
     on the whole graph, up to a few. A pipe is read once, and its labels are those of a part of the
@@ -263,9 +254,8 @@ def label(
 
     began = time.perf_counter()
     check_format(out)
-    if detection.recall is not None:
-        # The expected recall is a sum of probabilities.
-        classifier = replace(classifier, calibrated=True)
+    if detection.recall is not None and classifier.baseline is not None:
+        raise InputError("--recall is not for baselines; omit --baseline")
     model = classifier.make(size, random_state=random_state, progress=printing.progress)
     source = reading.open(edges, random_state)
     check_outputs(

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 class LabeledNodes(NamedTuple):
     """The nodes of the edges, then those of the label table without an edge.
 
-    The attributes are those of a fitted classifier.
+    The attributes are those of a fitted classifier; the last two are None for baselines.
     """
 
     ids_: Any
@@ -14,6 +14,8 @@ class LabeledNodes(NamedTuple):
     transduction_: Any
     label_distributions_: Any
     has_label_in_component_: Any
+    loo_distributions_: Any = None
+    loo_labels_: Any = None
 
 
 def absent_nodes(nodes, ids):
@@ -28,7 +30,7 @@ def with_absent_nodes(model, absent, given):
     """Return all nodes: those of a fitted classifier, then the absent ones.
 
     Absent nodes keep a given label. Others are treated as nodes of the graph in components without
-    a label: they get the most frequent label, with the same probability of every class.
+    a label: they get the most frequent label, and the class frequencies as probabilities.
 
     Parameters
     ----------
@@ -48,10 +50,11 @@ def with_absent_nodes(model, absent, given):
     code_of_class = {value: code for code, value in enumerate(model.classes_.tolist())}
     codes = {node: code_of_class[value] for node, value in given.items()}
     codes_in_graph = [codes[node] for node in codes.keys() - set(absent)]
-    most_frequent = int(np.bincount(codes_in_graph, minlength=n_classes).argmax())
+    counts = np.bincount(codes_in_graph, minlength=n_classes)
+    most_frequent = int(counts.argmax())
     is_labeled = np.array([node in codes for node in absent], dtype=bool)
     absent_codes = np.array([codes.get(node, most_frequent) for node in absent], dtype=np.int64)
-    probabilities = np.full((len(absent), n_classes), 1 / n_classes)
+    probabilities = np.tile(counts / counts.sum(), (len(absent), 1))
     probabilities[is_labeled] = np.eye(n_classes)[absent_codes[is_labeled]]
     return LabeledNodes(
         ids_=_concatenate_ids(model.ids_, absent),
@@ -59,6 +62,8 @@ def with_absent_nodes(model, absent, given):
         transduction_=np.concatenate([model.transduction_, model.classes_[absent_codes]]),
         label_distributions_=np.concatenate([model.label_distributions_, probabilities]),
         has_label_in_component_=np.concatenate([model.has_label_in_component_, is_labeled]),
+        loo_distributions_=getattr(model, "loo_distributions_", None),
+        loo_labels_=getattr(model, "loo_labels_", None),
     )
 
 

@@ -321,7 +321,9 @@ class SpamFilter:
             n_fitted = self.classifier_.n_nodes_
             links = sum(view.links(n_scored, n_fitted, self.n_neighbors) for view in self._views)
             score = self.classifier_.decision_function(links)
-            probability = probability_of_spam(score, self.temperature_)
+            # Without such a neighbor nothing is known, whatever most labels are.
+            is_known = links @ self.classifier_.has_label_in_component_ > 0
+            probability = probability_of_spam(np.where(is_known, score, 0.0), self.temperature_)
             self._score = np.append(self._score, probability)
         self._known = known
 
@@ -336,8 +338,9 @@ class SpamFilter:
         self.temperature_ = fit_temperature(
             self.classifier_.loo_scores_[:, 1], self.classifier_.loo_labels_ == 1
         )
-        score = probability_of_spam(self.classifier_.decision_function(), self.temperature_)
-        self._score = np.where(known >= 0, known, score)
+        score = self.classifier_.decision_function()
+        score = np.where(self.classifier_.has_label_in_component_, score, 0.0)
+        self._score = np.where(known >= 0, known, probability_of_spam(score, self.temperature_))
 
 
 class _View:

@@ -121,19 +121,35 @@ class Budget(NamedTuple):
         return self
 
 
-def check_connected(n_edges: int, n_nodes: int, *, n_forest: int) -> None:
-    """Raise an InputError if `n_edges` are fewer than a spanning forest has.
+def check_connected(n_edges: int, n_nodes: int, *, n_forest: int, n_seen: int) -> None:
+    """Raise an InputError if `n_edges` of `n_seen` are fewer than a spanning forest has.
 
-    >>> check_connected(5, 6, n_forest=5)
+    >>> check_connected(5, 6, n_forest=5, n_seen=8)
+    >>> check_connected(4, 6, n_forest=5, n_seen=8)
+    Traceback (most recent call last):
+    graphsqueak.errors.InputError: 4 edges are too few to keep 6 nodes connected (at least 5); give
+    n_edges=5 or keep=0.625, or more
     """
     if n_edges < n_forest:
         raise InputError(
             f"{n_edges:,} edges are too few to keep {n_nodes:,} nodes connected (at least "
-            f"{n_forest:,}); increase ",
-            Parameter("n_edges"),
+            f"{n_forest:,}); give ",
+            Parameter("n_edges", n_forest),
             " or ",
-            Parameter("keep"),
+            Parameter("keep", _round_up(n_forest / n_seen)),
+            ", or more",
         )
+
+
+def _round_up(fraction: float) -> float:
+    """Return the next larger number with three digits.
+
+    >>> _round_up(0.012341), _round_up(0.5)
+    (0.0124, 0.5)
+    """
+    scale = 10 ** (2 - math.floor(math.log10(fraction)))
+    # A number of three digits stays the same in spite of rounding.
+    return math.ceil(fraction * scale - 1e-9) / scale
 
 
 def predicted_epsilon(n_nodes: int, n_edges: int) -> float:

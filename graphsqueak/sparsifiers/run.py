@@ -217,6 +217,7 @@ def check_run(graph: GraphLike, config: SparsifyConfig, *, reads_all: bool = Fal
                 n_edges,
                 edges.n_nodes,
                 n_forest=edges.n_nodes - 1 - int(edges.components().max(initial=-1)),
+                n_seen=edges.n_edges,
             )
     return n_seen
 

@@ -8,7 +8,6 @@ __all__, __getattr__, __dir__ = lazy_names(
         "AbsentLabelsWarning": "labels",
         "AmbiguousLabelsWarning": "labels",
         "Bound": "bounds",
-        "CalibrationWarning": "decisions.calibration",
         "CorrectAndSmooth": "features.correct_and_smooth",
         "EigenfunctionClassifier": "baselines.smooth_functions",
         "GraphNodes": "selection.graph_nodes",

@@ -7,7 +7,6 @@ from graphsqueak.ssl.baselines.poisson import PoissonClassifier as PoissonClassi
 from graphsqueak.ssl.baselines.smooth_functions import EigenfunctionClassifier as EigenfunctionClassifier
 from graphsqueak.ssl.baselines.smooth_functions import SimpleHFSClassifier as SimpleHFSClassifier
 from graphsqueak.ssl.bounds import Bound as Bound
-from graphsqueak.ssl.decisions.calibration import CalibrationWarning as CalibrationWarning
 from graphsqueak.ssl.decisions.homophily import HomophilyWarning as HomophilyWarning
 from graphsqueak.ssl.evaluation.cross_validation import cross_validate as cross_validate
 from graphsqueak.ssl.evaluation.detection import detection_report as detection_report
@@ -30,7 +29,6 @@ __all__ = [
     "AbsentLabelsWarning",
     "AmbiguousLabelsWarning",
     "Bound",
-    "CalibrationWarning",
     "CorrectAndSmooth",
     "EigenfunctionClassifier",
     "GraphNodes",

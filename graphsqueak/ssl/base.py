@@ -7,10 +7,11 @@ New nodes and points get the weighted mean of their neighbors (`new_nodes`).
 `GraphClassifier` turns scores f (n x C), whose rows sum to zero, into
 
     labels              argmax_c f_c
-    distributions       max(f_c + 1/C, 0), scaled to sum to one, or calibrated sigmoids of f_c
+    distributions       max(f_c + 1/C, 0), scaled to sum to one, or calibrated by a temperature
     prediction sets     jackknife+ and cross-conformal sets of classes (`conformal`)
 
-Nodes in a component without a label get the option `unknown` and the uniform distribution.
+Nodes in a component without a label get the option `unknown`, and the class frequencies of the
+labels as distribution.
 
 Parameters of estimators are the fields of dataclasses, so that each is written once, in the class
 that uses it, and `inspect.signature` shows all of them.
@@ -37,7 +38,7 @@ from graphsqueak.sources.graph_like import GraphLike, as_edge_list
 from graphsqueak.sources.neighbors.weights import neighbor_graph
 from graphsqueak.ssl.alignment import Labels, values_of_rows
 from graphsqueak.ssl.conformal import assign_folds, conformal_sets, refit_without_folds
-from graphsqueak.ssl.decisions.calibration import sigmoid_probabilities
+from graphsqueak.ssl.decisions.calibration import class_probabilities, scores_for
 from graphsqueak.ssl.decisions.homophily import measure_homophily, warn_of_homophily
 from graphsqueak.ssl.decisions.label_weights import node_weights
 from graphsqueak.ssl.labels import class_labels
@@ -248,8 +249,8 @@ class GraphClassifier(ClassifierMixin, GraphEstimator):
 
     unknown: object = "prior"
 
-    # Sigmoids of calibrated probabilities, or None.
-    _curves = None
+    # Temperature of calibrated probabilities, or None.
+    _temperature = None
 
     _read_labels = staticmethod(class_labels)
     # Instead of that of ClassifierMixin, which does not match labels to nodes.
@@ -276,7 +277,7 @@ class GraphClassifier(ClassifierMixin, GraphEstimator):
         scores, has_label = self._scores(graph, labels)
         return self._set_answers(graph, labels, scores, has_label)
 
-    def _set_answers(self, graph, labels, scores, has_label, loo=None):
+    def _set_answers(self, graph, labels, scores, has_label, *, temperature=None, loo=None):
         """Set the fitted attributes.
 
         `loo` is a pair of the scores of labeled nodes without their own labels, and their classes.
@@ -284,10 +285,12 @@ class GraphClassifier(ClassifierMixin, GraphEstimator):
         self._remember_nodes(graph)
         self._graph = graph
         self._labels = labels
+        self._temperature = temperature
         self.classes_ = labels.classes
+        scores[~has_label] = self._scores_of_prior()
         self.scores_ = scores
         self.has_label_in_component_ = has_label
-        self.label_distributions_ = self._distributions(scores, has_label)
+        self.label_distributions_ = class_probabilities(scores, temperature)
         self.transduction_ = self._decide(scores, has_label)
         homophily = measure_homophily(graph, labels, loo)
         self.homophily_ = homophily.value
@@ -302,31 +305,27 @@ class GraphClassifier(ClassifierMixin, GraphEstimator):
         columns = super()._columns()
         return columns | {"confidence": self.label_distributions_.max(axis=1)}
 
-    def _distributions(self, scores, has_label):
-        """Return class probabilities: calibrated, or proportional to the clipped scores."""
-        if self._curves is not None:
-            fractions = sigmoid_probabilities(scores, self._curves)
-        else:
-            # Rows of scores sum to zero: at least one entry is positive.
-            fractions = np.clip(scores + 1 / scores.shape[1], 0.0, None)
-            fractions /= fractions.sum(axis=1, keepdims=True)
-        fractions[~has_label] = 1 / scores.shape[1]
-        return fractions
+    def _extend(self, X, values):
+        scores, has_label = super()._extend(X, values)
+        scores[~has_label] = self._scores_of_prior()
+        return scores, has_label
+
+    def _scores_of_prior(self):
+        """Return the scores whose probabilities are the class frequencies of the labels."""
+        labels = self._labels
+        counts = np.bincount(labels.code, labels.sample_weight, labels.classes.size)
+        return scores_for(counts / counts.sum(), self._temperature)
 
     def _node_values(self):
         return self.scores_
 
     def _decide(self, scores, has_label):
         """Return the class of the largest score, and `unknown` in components without a label."""
-        if self._curves is not None:
-            scores = sigmoid_probabilities(scores, self._curves)
         decided = self.classes_[scores.argmax(axis=1)]
         if has_label.all():
             return decided
         if isinstance(self.unknown, str) and self.unknown == "prior":
-            # The prior alone is known there.
-            most_frequent = np.bincount(self._labels.code).argmax()
-            decided[~has_label] = self.classes_[most_frequent]
+            decided[~has_label] = self.classes_[self._scores_of_prior().argmax()]
             return decided
         unknown = np.array([self.unknown])
         # numpy would convert both to text if one of them is.
@@ -352,8 +351,7 @@ class GraphClassifier(ClassifierMixin, GraphEstimator):
         nodes = self._known_nodes(X)
         if nodes is not None:
             return self.label_distributions_[nodes]
-        scores, has_label = self._extend(X, self.scores_)
-        return self._distributions(scores, has_label)
+        return class_probabilities(self._extend(X, self.scores_)[0], self._temperature)
 
     def prediction_sets(self, alpha: float) -> np.ndarray:
         """Return the classes that each node may have, with a guaranteed coverage.

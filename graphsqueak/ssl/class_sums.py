@@ -219,13 +219,18 @@ class ContractedSolver:
     def loo(self, eta):
         """Return scores of all labeled nodes, by fits without the labels of their folds."""
         scores = np.full((self._labels.nodes.size, self._labels.classes.size), np.nan)
+        mean = scores.copy()
+        mean_of_all = scores.copy()
         for fold in np.unique(self._fold):
             is_out = self._fold == fold
             if not is_out.all():
                 nodes = self._labels.nodes[is_out]
                 fit = self._solve(eta, ~is_out, LOO_TOL)
-                scores[is_out] = np.where(fit.has_label[nodes, None], fit.centered[nodes], np.nan)
-        return LooResult(scores, np.full(scores.shape, np.nan))
+                has_label = fit.has_label[nodes, None]
+                scores[is_out] = np.where(has_label, fit.centered[nodes], np.nan)
+                mean[is_out] = np.where(has_label, fit.offset[nodes], np.nan)
+                mean_of_all[is_out] = self._labels.targets[~is_out].mean(axis=0)
+        return LooResult(scores, mean, mean_of_all)
 
     def fit(self, eta):
         """Return the fit to all labels."""

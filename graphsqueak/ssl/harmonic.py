@@ -64,8 +64,8 @@ class HFSClassifier(GraphClassifier):
     transduction_ : ndarray (n_nodes,)
         A label for every node.
     label_distributions_, scores_ : ndarray (n_nodes, C)
-        Class probabilities, uniform in components without a label, and the scores that they are
-        computed from.
+        Class probabilities, and the scores that they are computed from. In components without a
+        label, the probabilities are the class frequencies of the labels.
     has_label_in_component_ : ndarray of bool
         Whether the node's component has a label.
     homophily_, homophily_error_ : float

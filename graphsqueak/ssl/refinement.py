@@ -12,9 +12,10 @@ diagonal D of A from the degrees of the first pass, reduces it without another p
 The other step without a pass, x + M^-1 r, reduces the smooth error (`preconditioned`).
 
 *The distance* to the exact solution is estimated by their difference: each leaves what the other
-removes. A decision may still change if the margin between the two best classes is less than twice
-the error of a difference of two scores, that of the node and the root mean square over all nodes.
-This is an estimate, tested on many graphs, and not a theorem.
+removes. The number of decisions that differ from the exact ones is estimated by those that differ
+between the two steps. This is an estimate and not a theorem: on eight graphs with 1.1 to 6 edges
+per node it is 1 to 3 times the true number once at most 5 % of the decisions differ, and up to 20
+times in the passes before.
 
 *A coarse H*, with fewer than a dozen edges per node, needs many steps along M^-1 r alone. Then
 D^-1 r are search directions as well, twice as many per pass. All directions are kept, since
@@ -231,28 +232,20 @@ class _Equations:
         return [block]
 
 
-def count_unstable(scores, others, *, n_errors=2.0):
-    """Return how many rows of `scores` may have another largest entry in the exact solution.
+def count_unstable(scores, others):
+    """Return how many rows of `scores` and of `others` have another largest entry.
 
     Parameters
     ----------
     scores, others : array (n, C)
         Decision scores after either step.
-    n_errors : float
-        Number of standard errors within which a margin is not decided.
 
     Examples
     --------
-    Two solutions whose margins, 0.04 and 1, differ by 0.02:
+    Two solutions with margins of 0.04 and 1, of which the first is smaller than their difference:
 
     >>> scores = np.array([[0.02, -0.02], [0.5, -0.5]])
-    >>> count_unstable(scores, scores + [[0.01, -0.01]])
+    >>> count_unstable(scores, scores + [[-0.03, 0.03]])
     1
     """
-    if scores.shape[1] < 2:
-        return 0
-    second, best = np.partition(scores, -2, axis=1)[:, -2:].T
-    squared_difference = ((scores - others) ** 2).sum(axis=1)
-    # Squared error of a difference of two scores.
-    error = 2 * (squared_difference + squared_difference.mean())
-    return int(np.count_nonzero((best - second) ** 2 <= n_errors**2 * error))
+    return int(np.count_nonzero(scores.argmax(axis=1) != others.argmax(axis=1)))

@@ -17,9 +17,10 @@ import numpy as np
 from sklearn.base import RegressorMixin
 
 from graphsqueak.ssl.base import warn_of_unlabeled_components
+from graphsqueak.ssl.decisions.homophily import warn_of_values
 from graphsqueak.ssl.labels import is_missing, real_labels
 from graphsqueak.ssl.model_selection import etas_for_values, select_for_values
-from graphsqueak.ssl.stable import Fit
+from graphsqueak.ssl.stable import Fit, LooResult
 from graphsqueak.ssl.stable_estimator import StableHFSEstimator
 from graphsqueak.ssl.streaming import MAX_CHANGE, StreamedEstimator
 from graphsqueak.validation import explain_keywords
@@ -28,10 +29,11 @@ __all__ = ["SparseHFSRegressor", "StableHFSRegressor"]
 
 
 class _Answer(NamedTuple):
-    """The eta that was selected, and the fit with it."""
+    """The eta that was selected, the fit with it, and the values of labels that were left out."""
 
     eta: float
     fit: Fit
+    loo: LooResult | None
 
 
 @explain_keywords()
@@ -83,8 +85,8 @@ class StableHFSRegressor(RegressorMixin, StableHFSEstimator):
         return etas_for_values(self.eta, inv_mean_degree, labels.nodes.size)
 
     def _answer(self, solver, graph, labels, etas):
-        eta = select_for_values(solver, labels, etas)
-        return _Answer(eta, solver.fit(eta))
+        eta, loo = select_for_values(solver, labels, etas)
+        return _Answer(eta, solver.fit(eta), loo)
 
     def _accept(self, graph, labels, answer):
         """Set the fitted attributes."""
@@ -97,6 +99,8 @@ class StableHFSRegressor(RegressorMixin, StableHFSEstimator):
         warn_of_unlabeled_components(
             fit.has_label, "value; they are predicted as the mean of all values"
         )
+        if answer.loo is not None:
+            _warn_of_left_out(answer.loo, labels, stacklevel=4)
         return self
 
     def _columns(self):
@@ -108,6 +112,19 @@ class StableHFSRegressor(RegressorMixin, StableHFSEstimator):
 
     def _decide(self, values, has_label):
         return np.where(has_label, values.ravel(), self.mean_)
+
+
+def _warn_of_left_out(loo, labels, *, stacklevel):
+    """Warn if values that are left out are predicted about as by the mean of the others."""
+    predicted = (loo.scores + loo.mean).ravel()
+    is_valid = np.isfinite(predicted)
+    warn_of_values(
+        predicted[is_valid],
+        loo.mean_of_all.ravel()[is_valid],
+        labels.value[is_valid],
+        None if labels.sample_weight is None else labels.sample_weight[is_valid],
+        stacklevel=stacklevel + 1,
+    )
 
 
 @explain_keywords()
@@ -134,7 +151,7 @@ class SparseHFSRegressor(StreamedEstimator, StableHFSRegressor):
         for values.)
     max_passes : "auto" or int
         Largest number of passes over the edges. "auto" stops when the values no longer change, and
-        after four passes at most (a pipe: one pass).
+        after eight passes at most (a pipe: one pass).
     window : float, optional
         Fit to the edges of the last `window` of time. Edges must have times
         (`read_edges(..., time=...)` or `TimedEdges`). If the source can be read again this is

@@ -28,6 +28,7 @@ from graphsqueak.sparsifiers.certificate.outer_bounds import FAILURE_PROBABILITY
 from graphsqueak.ssl.base import UnreachedWarning
 from graphsqueak.ssl.class_sums import ContractedSolver, read_once
 from graphsqueak.ssl.decisions.homophily import HomophilyWarning
+from graphsqueak.ssl.decisions.label_weights import check_class_weight
 from graphsqueak.ssl.labels import encode_classes, is_unlabeled
 from graphsqueak.ssl.refinement import count_unstable
 from graphsqueak.ssl.stable_classifier import StableHFSClassifier
@@ -36,10 +37,6 @@ from graphsqueak.validation import explain_keywords
 
 __all__ = ["SparseHFSClassifier"]
 
-# Fraction of the nodes whose side of the mean score may be unstable when passes stop. Decisions of
-# a rare class are stable long before its ranking is. Halved or doubled: same accuracy, area under
-# the curve and number of passes on four dense graphs with 30 and 100 labels.
-MAX_UNRANKED_FRACTION = 0.05
 # Largest number of labels that are left out one by one if each fit reads the edges again. The
 # sensitivity was not measured.
 MAX_SINGLE_READS = 20
@@ -72,7 +69,8 @@ class SparseHFSClassifier(StreamedEstimator, StableHFSClassifier):
         count as edges.
     max_passes : "auto" or int
         Largest number of passes over the edges. "auto" stops when decisions are stable, and after
-        four passes at most (a pipe: one pass).
+        eight passes at most (a pipe: one pass). With many edges per node in memory two or three
+        are enough.
     window : float, optional
         Fit to the edges of the last `window` of time. Edges must have times
         (`read_edges(..., time=...)` or `TimedEdges`). If the source can be read again this is
@@ -84,11 +82,9 @@ class SparseHFSClassifier(StreamedEstimator, StableHFSClassifier):
     prior_weight : float or "auto"
         Multiple of the class means that is added to centered scores, 0 for none and 1 for all.
         "auto" is selected by leave-one-out.
-    calibrated : bool
-        Make `label_distributions_` probabilities if there are 20 labels or more.
     class_weight : None, "balanced" or mapping from classes to weights
-        As in `StableHFSClassifier`. With weights, of classes or of labels, a single pass uses a
-        sparsifier with priority for labeled nodes instead of exact sums.
+        As in `StableHFSClassifier`. (With weights of labels, a single pass uses a sparsifier with
+        priority for labeled nodes instead of exact sums.)
     class_sizes, decision
         As in `StableHFSClassifier`; a cut is one of the sparsifier.
     unknown : "prior" or a label
@@ -117,13 +113,12 @@ class SparseHFSClassifier(StreamedEstimator, StableHFSClassifier):
     n_passes_ : int
         Number of passes over the edges.
     n_unstable_ : int or None
-        Estimated number of predictions that differ from those on the whole graph. None after a
-        single pass over more edges than the budget, when it is not known.
+        Estimated number of predictions that differ from those on the whole graph: those that
+        differ between two last steps of refinement. None after a single pass over more edges than
+        the budget, when it is not known.
     transduction_, label_distributions_, scores_, has_label_in_component_, classes_, ids_
-    eta_, prior_weight_, threshold_
+    eta_, prior_weight_, threshold_, temperature_, loo_scores_, loo_labels_, loo_distributions_
         As in `StableHFSClassifier`.
-    uncertainty_ : ndarray (n_nodes,)
-        That on the sparsifier.
     bound_ : Bound
         After several passes, a bound about the whole graph. Its edges are read again: once for the
         residual of the scores, and a few times for a certificate of `sparsifier_`, which bounds
@@ -156,9 +151,8 @@ class SparseHFSClassifier(StreamedEstimator, StableHFSClassifier):
         self.n_sums_ = 0
 
     def _fit_one_pass(self, source, y, sample_weight, *, must_forget):
-        is_weighted = sample_weight is not None or self.class_weight is not None
         # Sums per class count all labels of a class alike, and cannot forget old edges.
-        if self.priority_fraction != "auto" or must_forget or is_weighted:
+        if self.priority_fraction != "auto" or must_forget or sample_weight is not None:
             return super()._fit_one_pass(source, y, sample_weight, must_forget=must_forget)
         encoded = encode_classes(y)
         found = read_once(
@@ -170,6 +164,7 @@ class SparseHFSClassifier(StreamedEstimator, StableHFSClassifier):
         )
         graph = found.sparsifier
         labels = encoded.locate(found.sums.label)
+        check_class_weight(self.class_weight, labels.classes)
         is_whole = self._is_whole(graph, found.n_edges_seen, source)
         self._set_stream(graph, found.n_edges_seen, is_whole=is_whole)
         if is_whole:
@@ -182,14 +177,15 @@ class SparseHFSClassifier(StreamedEstimator, StableHFSClassifier):
         return self._accept(graph, labels, self._answer(solver, graph, labels, etas))
 
     def _has_converged(self, answer, other):
-        """Return whether few decisions, and few ranks, may still change."""
+        """Return whether few decisions, and few ranks, differ between the two last steps."""
         has_label = answer.fit.has_label
         scores = answer.scores[has_label]
         others = other.scores[has_label]
         self.n_unstable_ = count_unstable(scores, others)
+        # Decisions of a rare class are stable long before its ranking is: the side of the mean
+        # score has to be stable as well.
         n_unranked = count_unstable(scores - scores.mean(axis=0), others - others.mean(axis=0))
-        is_ranked = n_unranked <= MAX_UNRANKED_FRACTION * has_label.size
-        return is_ranked and self.n_unstable_ <= MAX_CHANGE * has_label.size
+        return max(self.n_unstable_, n_unranked) <= MAX_CHANGE * has_label.size
 
     def _measure_source(self):
         if self.n_passes_ == 1:
@@ -230,14 +226,8 @@ class SparseHFSClassifier(StreamedEstimator, StableHFSClassifier):
         weights = None
         if labels.sample_weight is not None:
             weights = dict(zip(names, labels.sample_weight.tolist(), strict=True))
-        # The source has recent edges only, and the weights include those of the classes.
-        model = clone(self).set_params(
-            affinity="precomputed",
-            window=None,
-            half_life=None,
-            class_weight=None,
-            calibrated=False,
-        )
+        # The source has recent edges only.
+        model = clone(self).set_params(affinity="precomputed", window=None, half_life=None)
         with warnings.catch_warnings():
             for category in (UnreachedWarning, HomophilyWarning):
                 warnings.simplefilter("ignore", category)

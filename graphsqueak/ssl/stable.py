@@ -37,15 +37,6 @@ known, and no further solve is needed. With many labels the probes are not solve
 diagonal of that function of M is approximated by the mean of its values at M_ii plus and minus the
 norm of the rest of the row.
 
-*Uncertainty.* f is also the mean of a Gaussian posterior: prior covariance L^+ / eta' on the
-functions that sum to zero, independent noise on the labels. Up to the noise variance its covariance
-is C = A^-1 - v v' / 1' v, over every component. Its diagonal is a sum of squares, since
-
-    A^-1 = A^-1 (alpha B' W B + I_S) A^-1,
-
-so that random signs q on edges and labels give E [ (A^-1 ((alpha W)^(1/2) B)' q)^2 ] on the
-diagonal: k probes, k columns of one solve, relative standard deviation sqrt(2 / k).
-
 References
 ----------
 [C17] Calandriello. Efficient sequential learning in structured and constrained environments.
@@ -73,7 +64,6 @@ __all__ = [
     "label_means",
     "labeled_components",
     "mean_of_degrees",
-    "posterior_deviation",
     "probe_signs",
     "stable_scores",
 ]
@@ -86,6 +76,8 @@ LOO_TOL = 1e-4
 SKETCHED_LOO_TOL = 1e-3
 # Largest M_ii: leave-one-out divides by 1 - M_ii, which is known to the precision of its solves.
 MAX_LEVERAGE = 1 - np.finfo(np.float32).eps
+# Replaces a total weight of 0.
+MIN_WEIGHT = np.finfo(np.float64).tiny
 
 
 class Problem(NamedTuple):
@@ -125,13 +117,21 @@ class Fit(NamedTuple):
 
 
 class LooResult(NamedTuple):
-    """Scores of labeled nodes without their own label, and the mean of the other labels.
+    """Scores of labeled nodes without their own label, and means of the other labels.
 
-    Both have shape (l, C), and are NaN if the component has no other label.
+    Attributes
+    ----------
+    scores : array of float, shape (l, C)
+        NaN if the component has no other label.
+    mean : array of float, shape (l, C)
+        Mean of the other labels of the component; NaN if there is none.
+    mean_of_all : array of float, shape (l, C)
+        Mean of the other labels of all components.
     """
 
     scores: np.ndarray
     mean: np.ndarray
+    mean_of_all: np.ndarray
 
 
 class HFSSolver(Protocol):
@@ -278,49 +278,6 @@ def stable_scores(
     solver = LaplacianSolver(graph, tol=tol, random_state=random_state)
     labels = Problem(labeled, targets, sample_weight)
     return _EtaSolver(solver, labels, alpha / labeled.size).fit()
-
-
-def posterior_deviation(graph, labeled, alpha, *, sample_weight=None, n_probes=64, tol=1e-4, rng):
-    """Return the posterior standard deviation of every score, in units of one label's noise.
-
-    It is infinite in components without a label.
-
-    Parameters
-    ----------
-    graph : EdgeList
-    labeled, sample_weight
-        As in `Problem`.
-    alpha : float
-        l eta > 0.
-    n_probes : int
-        Number of random right-hand sides; 64 have a relative error of 9 %.
-    tol : float
-        Relative residual of the solve.
-    rng : numpy.random.Generator
-
-    Examples
-    --------
-    >>> from graphsqueak.graph import EdgeList
-    >>> path = EdgeList(tail=[0, 1, 2], head=[1, 2, 3])
-    >>> rng = np.random.default_rng(7)
-    >>> deviation = posterior_deviation(path, np.array([0]), 1.0, n_probes=2000, rng=rng)
-    >>> bool((np.diff(deviation) != 0).all())
-    True
-    """
-    labels = Problem(labeled, np.zeros((labeled.size, 1)), sample_weight)
-    system = StableSystem(graph.components(), labels, alpha)
-    # ((alpha W)^(1/2) B)' q: random signs on the edges, and on the labels.
-    edge_signs = rng.choice((-1.0, 1.0), size=(graph.n_edges, n_probes))
-    rhs = graph.incidence().T @ (np.sqrt(alpha * graph.weight)[:, None] * edge_signs)
-    signs = rng.choice((-1.0, 1.0), size=(labeled.size, n_probes))
-    rhs[labeled] += np.sqrt(system.sample_weight) * signs
-    rhs[~system.has_label] = 0.0
-    rhs = system.append_ones(rhs)
-    solver = LaplacianSolver(graph, ridge=system.ridge, tol=tol, random_state=rng)
-    # A^-1 b - (1' A^-1 b / 1' v) v
-    probes, _ = system.constrain(solver.solve(rhs))
-    variance = np.einsum("xk,xk->x", probes, probes) / n_probes
-    return np.where(system.has_label, np.sqrt(variance), np.inf)
 
 
 def label_means(targets, labeled, component, *, sample_weight=None):
@@ -506,11 +463,14 @@ class StableSystem:
         other_weight[is_alone] = np.nan
         total = component_sums(component, n_components, weighted)[component]
         mean = (total - weighted) / other_weight
+        # There may be no other label.
+        other_weight = np.maximum(self.sample_weight.sum() - self.sample_weight, MIN_WEIGHT)
+        mean_of_all = (weighted.sum(axis=0) - weighted) / other_weight
 
         # A sketched diagonal may lie outside [0, 1].
         leverage = np.clip(diagonal, 0.0, MAX_LEVERAGE)[:, None]
         scores = raw[:, :-1] - leverage * self._targets - mean * (raw[:, -1:] - leverage)
-        return LooResult(scores / (1 - leverage), mean)
+        return LooResult(scores / (1 - leverage), mean, mean_of_all)
 
 
 class _EtaSolver:

@@ -30,14 +30,19 @@ from numpy.typing import ArrayLike
 from graphsqueak.ssl.base import GraphClassifier
 from graphsqueak.ssl.bounds import Bound, bound_of_fit, no_bound
 from graphsqueak.ssl.conformal import fit_without_each
-from graphsqueak.ssl.decisions.label_weights import class_weighted
+from graphsqueak.ssl.decisions.calibration import class_probabilities
+from graphsqueak.ssl.decisions.label_weights import (
+    check_class_weight,
+    class_factors,
+    class_weighted,
+)
 from graphsqueak.ssl.decisions.rule import DecisionRule, add_prior
 from graphsqueak.ssl.model_selection import (
     MIN_LOO_LABELS,
     eta_for_classes,
     select_for_classes,
 )
-from graphsqueak.ssl.stable import mean_of_degrees, posterior_deviation
+from graphsqueak.ssl.stable import mean_of_degrees
 from graphsqueak.ssl.stable_estimator import StableHFSEstimator
 from graphsqueak.validation import check_real, explain_keywords
 
@@ -72,13 +77,10 @@ class StableHFSClassifier(StableHFSEstimator, GraphClassifier):
         "auto" is selected by leave-one-out. With two classes it is an average over values, by the
         number of mistakes, and the threshold is selected as well. With more
         classes it is 0 unless another value makes fewer mistakes.
-    calibrated : bool
-        Make `label_distributions_` probabilities: a sigmoid per class is fitted to leave-one-out
-        scores, and a node gets its most probable class. With fewer than 20 such scores nothing is
-        calibrated. If the scores of a class are no better than chance, there is also a warning.
     class_weight : None, "balanced" or mapping from classes to weights
-        Weights of labels by class: as given (1 for other classes), or such that all classes weigh
-        the same.
+        Weights of mistakes by class: as given (1 for other classes), or such that all classes weigh
+        the same. They move the decisions between classes, and leave the ranking of the nodes by the
+        scores of a class as it is.
     class_sizes : None, "labels", "auto" or mapping from classes to sizes
         Sizes that the predicted classes have: those of the labels, an estimate, or known sizes.
     decision : {"auto", "scores", "sizes", "cut"}
@@ -97,21 +99,24 @@ class StableHFSClassifier(StableHFSEstimator, GraphClassifier):
     tol : float
         Relative residual of the solves.
     random_state : int, Generator or None
-        Seed of the solver, and of the sketches of leave-one-out and of `uncertainty_`.
+        Seed of the solver and of the sketch of leave-one-out.
 
     Attributes
     ----------
     eta_, prior_weight_, threshold_ : float
         The values that were used. `threshold_` is 0 with more than two classes, or if the prior
         weight was given. `scores_` include prior weight and threshold.
+    temperature_ : float or None
+        By which scores are turned into probabilities, fitted to `loo_scores_`. None if there are
+        too few of them or if class sizes are met; `label_distributions_` are then fractions of the
+        scores, and not calibrated.
     loo_scores_ : ndarray (k, C)
-        Scores of labeled nodes without their own labels (leave-one-out), by which scores can be
-        calibrated. The only label of a class or of a component has none. Empty with fewer than 8
-        labels, and without `calibrated` if eta and prior weight were given.
+        Scores of labeled nodes without their own labels (leave-one-out). The only label of a class
+        or of a component has none. Empty with fewer than 8 labels.
     loo_labels_ : ndarray (k,)
         Labels of these nodes.
-    uncertainty_ : ndarray (n_nodes,)
-        Posterior standard deviation of the scores.
+    loo_distributions_ : ndarray (k, C)
+        Class probabilities of these nodes without their own labels.
     bound_ : Bound
         Bound on the squared error of f + mean, clipped to [0, 1], as a number and in words.
     transduction_, label_distributions_, scores_, has_label_in_component_, classes_, ids_
@@ -127,7 +132,6 @@ class StableHFSClassifier(StableHFSEstimator, GraphClassifier):
     """
 
     prior_weight: float | str = "auto"
-    calibrated: bool = False
     class_weight: str | Mapping | None = None
     class_sizes: str | Mapping | None = None
     decision: str = "auto"
@@ -137,7 +141,8 @@ class StableHFSClassifier(StableHFSEstimator, GraphClassifier):
 
     def _read_problem(self, y, sample_weight, graph):
         labels = super()._read_problem(y, sample_weight, graph)
-        return class_weighted(labels, self.class_weight)
+        check_class_weight(self.class_weight, labels.classes)
+        return labels
 
     def _candidate_etas(self, labels, inv_mean_degree):
         return [eta_for_classes(self.eta, inv_mean_degree, labels.nodes.size)]
@@ -165,17 +170,14 @@ class StableHFSClassifier(StableHFSEstimator, GraphClassifier):
         if rule is None:
             rule = DecisionRule(
                 selects_threshold=prior_weight == "auto",
-                calibrated=self.calibrated,
+                class_weight=self.class_weight,
                 class_sizes=self.class_sizes,
                 decision=self.decision,
                 random_state=self.random_state,
             )
-        selection = select_for_classes(solver, labels, eta=self.eta, prior_weight=prior_weight)
-        calibration = None
-        if rule.calibrated and selection.code.size == 0:
-            # Nothing had to be selected, but calibration needs scores without own labels.
-            calibration = (solver.loo(etas[0]).scores, labels.code)
-        return rule.decide(solver.fit(etas[0]), selection, labels, graph, calibration=calibration)
+        weighted = class_weighted(labels, class_factors(labels, self.class_weight))
+        selection = select_for_classes(solver, weighted, eta=self.eta, prior_weight=prior_weight)
+        return rule.decide(solver.fit(etas[0]), selection, labels, graph)
 
     def _accept(self, graph, labels, answer):
         """Set the fitted attributes by a `Decision`."""
@@ -183,22 +185,24 @@ class StableHFSClassifier(StableHFSEstimator, GraphClassifier):
         self.eta_ = selection.eta
         self.prior_weight_ = selection.prior_weight
         self.threshold_ = answer.threshold
-        is_scored = np.isfinite(answer.loo_scores[:, 0])
-        self.loo_scores_ = answer.loo_scores[is_scored]
-        self.loo_labels_ = labels.classes[answer.loo_code[is_scored]]
+        self.temperature_ = answer.temperature
+        self.loo_scores_ = answer.loo_scores
+        self.loo_labels_ = labels.classes[selection.code]
         self._fit_result = answer.fit
-        self._curves = answer.curves
         return self._set_answers(
             graph,
             labels,
             answer.scores,
             answer.fit.has_label,
+            temperature=answer.temperature,
             loo=(selection.loo_scores, selection.code),
         )
 
     def _scores(self, graph, labels):
-        """Return scores without calibration and class sizes, for prediction sets."""
-        rule = DecisionRule(selects_threshold=self.prior_weight == "auto")
+        """Return scores before class sizes are met, for prediction sets."""
+        rule = DecisionRule(
+            selects_threshold=self.prior_weight == "auto", class_weight=self.class_weight
+        )
         solver = self._make_solver(graph, labels)
         etas = self._candidate_etas(labels, solver.inv_mean_degree)
         decision = self._answer(solver, graph, labels, etas, rule=rule)
@@ -226,7 +230,8 @@ class StableHFSClassifier(StableHFSEstimator, GraphClassifier):
         """Yield fits without each label, in closed form; with many labels, without folds."""
         labels = self._labels
         n_labels = labels.nodes.size
-        if n_labels > MAX_JACKKNIFE_LABELS or labels.sample_weight is not None:
+        is_weighted = labels.sample_weight is not None or self.class_weight is not None
+        if n_labels > MAX_JACKKNIFE_LABELS or is_weighted:
             return super()._fits_without_labels(alpha)
         shuffled = np.random.default_rng(self.random_state).permutation(n_labels)
         prior_weight = self.prior_weight
@@ -263,22 +268,10 @@ class StableHFSClassifier(StableHFSEstimator, GraphClassifier):
         )
 
     @property
-    def uncertainty_(self) -> np.ndarray:
-        """Posterior standard deviation of each node's scores, in units of one label's noise.
-
-        This is the standard deviation of the Gaussian field whose mean is the scores, infinite in
-        components without a label. It is estimated by 64 random probes, with a relative error of
-        9 %, each time the attribute is read.
-        """
+    def loo_distributions_(self) -> np.ndarray:
+        """Class probabilities of labeled nodes without their own labels (`loo_scores_`)."""
         self._check_fitted()
-        labels = self._labels
-        return posterior_deviation(
-            self._graph,
-            labels.nodes,
-            labels.nodes.size * self.eta_,
-            sample_weight=labels.sample_weight,
-            rng=np.random.default_rng(self.random_state),
-        )
+        return class_probabilities(self.loo_scores_, self.temperature_)
 
     @property
     def bound_(self) -> Bound:

@@ -196,7 +196,7 @@ def test_unusable_labels_leave_nothing_behind(files, capsys, text, said):
         ["--method", "magic"],
         ["--baseline", "hfs", "--eta", "1"],
         ["--baseline", "hfs", "--keep", "0.1"],
-        ["--baseline", "hfs", "--calibrated"],
+        ["--baseline", "hfs", "--positive-class", "Officer", "--recall", "0.5"],
         ["--baseline", "hfs", "--method", "in-memory"],
         ["--method", "in-memory", "--keep", "0.1"],
     ],
@@ -330,13 +330,14 @@ def test_every_node_of_labels_is_in_the_result(tmp_path, capsys, option, name):
     table = pl.read_csv(out)
     assert table["node"].tail(4).to_list() == [70, 71, 72, 73]
     assert table["label"].tail(4).to_list() == ["Officer", "Mr. Hi", "Mr. Hi", "Mr. Hi"]
-    assert table["confidence"].tail(4).to_list() == [1.0, 0.5, 0.5, 0.5]
-    assert table["share_Officer"].tail(4).to_list() == [1.0, 0.5, 0.5, 0.5]
-    assert table["share_Mr. Hi"].tail(4).to_list() == [0.0, 0.5, 0.5, 0.5]
+    # Two of the six labels in the graph are of Officer.
+    assert table["confidence"].tail(4).to_list() == pytest.approx([1.0, 2 / 3, 2 / 3, 2 / 3])
+    assert table["share_Officer"].tail(4).to_list() == pytest.approx([1.0, 1 / 3, 1 / 3, 1 / 3])
+    assert table["share_Mr. Hi"].tail(4).to_list() == pytest.approx([0.0, 2 / 3, 2 / 3, 2 / 3])
     # Nodes of the graph that no label reaches get the same.
     lost = table.filter(pl.col("node").is_in([50, 51]))
     assert lost["label"].to_list() == ["Mr. Hi", "Mr. Hi"]
-    assert lost["confidence"].to_list() == [0.5, 0.5]
+    assert lost["confidence"].to_list() == pytest.approx([2 / 3, 2 / 3])
     assert run([*command, "--json", "--force"]) == 0
     record = json.loads(capsys.readouterr().out)
     assert (record["nodes"], record["reached"]) == (len(KARATE) + 6, len(KARATE) + 1)
@@ -344,11 +345,11 @@ def test_every_node_of_labels_is_in_the_result(tmp_path, capsys, option, name):
     assert record["accuracy"] == 0.5  # of 71 and 73
 
 
-@pytest.mark.parametrize("way", [["--top", "40"], ["--min-score", "0.5"], ["--recall", "1"], []])
+@pytest.mark.parametrize("way", [["--top", "40"], ["--min-score", "0.5"], ["--recall", "0.5"], []])
 def test_nodes_without_an_edge_are_flagged_as_others_are(tmp_path, capsys, way):
     edges, labels, out = (tmp_path / name for name in ("edges.tsv", "labels.csv", "out.csv"))
     edges.write_text("".join(f"n{u}\tn{v}\n" for u, v in KARATE.edges) + "lost1\tlost2\n")
-    known = [f"n{v},{CLUB[v]}\n" for v in (0, 1, 33, 32)]
+    known = [f"n{v},{CLUB[v]}\n" for v in (0, 1, 2, 3, 7, 33, 32, 31, 30, 29)]
     labels.write_text("node,label\n" + "".join(known) + "alone1,Officer\nalone2,\n")
     command = [
         "label",
@@ -366,7 +367,8 @@ def test_nodes_without_an_edge_are_flagged_as_others_are(tmp_path, capsys, way):
     row = {name: entry for name, *entry in table.select("node", "score", "flagged").iter_rows()}
     assert row["alone1"] == [1.0, True]
     assert row["alone2"] == row["lost1"] == row["lost2"]
-    others = table.filter(~pl.col("node").is_in(["n0", "n1", "n33", "n32", "alone1"]))
+    labeled = [line.split(",")[0] for line in known]
+    others = table.filter(~pl.col("node").is_in([*labeled, "alone1"]))
     assert record["flagged"] == others["flagged"].sum()
     if way[:1] == ["--min-score"]:
         assert (others["flagged"] == (others["score"] >= 0.5)).all()

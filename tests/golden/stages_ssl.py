@@ -81,7 +81,6 @@ def stable_hfs():
         "chosen": ({}, y, None),
         "given": ({"eta": 0.05, "prior_weight": 0.5}, y, None),
         "many_labels": ({}, many, None),
-        "calibrated": ({"calibrated": True}, many, None),
         "balanced": ({"class_weight": "balanced"}, many, None),
         "class_weight": ({"class_weight": {0: 3.0}}, y, None),
         "sample_weight": ({}, y, sample_weight),
@@ -102,13 +101,12 @@ def stable_hfs():
     return named(results)
 
 
-def stable_hfs_uncertainty():
-    """Posterior deviations, error bounds and predictions for new nodes."""
+def stable_hfs_bounds():
+    """Error bounds and predictions for new nodes."""
     graph, y = three_classes()
     found = {}
     for name, eta in (("chosen", "auto"), ("given", 0.05)):
         model = gs.StableHFSClassifier(eta=eta, random_state=1).fit(graph, y)
-        found[f"{name}_uncertainty"] = model.uncertainty_[SAMPLED_NODES]
         found[f"{name}_bound"] = np.array([model.bound_.value, model.bound_.vacuous])
         found[f"{name}_decision"] = model.decision_function()[SAMPLED_NODES]
         links = np.random.default_rng(61).random((4, graph.n_nodes)) ** 8
@@ -145,7 +143,6 @@ def rare_classes():
     by_id = dict(enumerate(truth.tolist()))
     for name, model in (
         ("stable", gs.StableHFSClassifier(random_state=1)),
-        ("calibrated", gs.StableHFSClassifier(calibrated=True, random_state=1)),
         ("balanced", gs.StableHFSClassifier(class_weight="balanced", random_state=1)),
         ("streamed", gs.SparseHFSClassifier(n_edges=900, random_state=1)),
         ("one_pass", gs.SparseHFSClassifier(n_edges=900, max_passes=1, random_state=1)),
@@ -158,7 +155,8 @@ def rare_classes():
             results[name][f"flagged{label}"] = np.flatnonzero(flagged)
             results[name][f"report{label}"] = np.array(numbers, dtype=float)
     scores = np.random.default_rng(62).random(60)
-    flagged = flag_positives(scores, recall=0.4)
+    left_out = np.random.default_rng(64).random(20)
+    flagged = flag_positives(scores, recall=0.4, left_out=left_out)
     report = detection_report(scores > np.random.default_rng(63).random(60), scores, flagged)
     numbers = [value for value in report.values() if isinstance(value, int | float)]
     results["scores"] = {"flagged": np.flatnonzero(flagged), "report": np.array(numbers, float)}
@@ -206,7 +204,6 @@ def sparse_hfs_several_passes():
         results[name] = streamed(model)
         if name in ("chosen", "given_eta"):
             results[name]["bound"] = np.array([model.bound_.value, model.bound_.vacuous])
-            results[name]["uncertainty"] = model.uncertainty_[SAMPLED_NODES]
     return named(results)
 
 
@@ -222,7 +219,6 @@ def sparse_hfs_one_pass():
         ("priority_fraction", {"priority_fraction": 0.4}, y),
         ("class_weight", {"class_weight": {0: 3.0}}, y),
         ("sizes", {"class_sizes": "labels"}, y),
-        ("calibrated", {"calibrated": True}, many),
     ):
         model = gs.SparseHFSClassifier(n_edges=900, **parameters, random_state=1)
         by_id = {int(node): int(labels[node]) for node in np.flatnonzero(labels >= 0)}
@@ -378,7 +374,7 @@ STAGES = {
     stage.__name__: stage
     for stage in (
         stable_hfs,
-        stable_hfs_uncertainty,
+        stable_hfs_bounds,
         class_sizes,
         rare_classes,
         prediction_sets,

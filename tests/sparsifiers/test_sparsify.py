@@ -23,9 +23,14 @@ def test_small_graphs_come_back_whole():
     np.testing.assert_allclose(result.laplacian().toarray(), graph.laplacian().toarray())
 
 
-def test_too_small_a_budget_is_refused():
-    with pytest.raises(InputError, match="too few to keep 50 nodes connected"):
-        sparsify(sources.complete(50), n_edges=30)
+def test_too_small_a_budget_is_refused_and_the_least_is_named():
+    # 49 of 1,225 edges.
+    for size in ({"n_edges": 30}, {"keep": 0.03}):
+        with pytest.raises(
+            InputError, match=r"too few to keep 50 .* n_edges=49 or keep=0.04, or m"
+        ):
+            sparsify(sources.complete(50), **size)
+    assert sparsify(sources.complete(50), keep=0.04, random_state=7).n_edges == 49
 
 
 def test_a_graph_in_memory_gets_its_share():

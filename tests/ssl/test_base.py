@@ -152,7 +152,7 @@ def test_nodes_without_a_label_in_reach_have_no_say_and_get_the_most_frequent_cl
     links = np.zeros((2, 6))
     links[0, [2, 4]] = 1.0, 9.0  # of these only node 2, which is half-way between the classes
     links[1, 5] = 1.0
-    np.testing.assert_allclose(model.predict_proba(links), 0.5)
+    np.testing.assert_allclose(model.predict_proba(links), [[1 / 2, 1 / 2], [2 / 3, 1 / 3]])
     links[0, 3] = 1.0
     np.testing.assert_allclose(model.predict_proba(links)[0], [0.25, 0.75])
     assert model.predict_new(links).tolist() == [1, 0]

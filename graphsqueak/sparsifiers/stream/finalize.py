@@ -93,7 +93,7 @@ def finalize(state, config, n_edges, *, epsilon=None, consume=False):
     # How many edges an error needs is known only when they are scored.
     if edges.n_edges > n_edges or (epsilon is not None and edges.n_edges > 0):
         n_forest = np.count_nonzero(edges.in_forest)
-        check_connected(n_edges, state.n_nodes, n_forest=n_forest)
+        check_connected(n_edges, state.n_nodes, n_forest=int(n_forest), n_seen=state.total_edges)
         if config.options.rescale_to_degrees and not result.is_exact:
             rescale_to_degrees(edges, state.degrees, bridge)
         result, bridge = _score_and_sample(

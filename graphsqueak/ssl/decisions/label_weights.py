@@ -1,8 +1,13 @@
-"""Sample weights: the weight of each label in the loss, by node and by class.
+"""Weights of labels, by node and by class.
 
-Stable-HFS then minimizes sum_S s_i (f_i - y_i)^2 + alpha f' L f, with the weighted mean for ybar: a
-label with s_i = 2 counts as two labels of one node, and one with s_i = 0 as none. In leave-one-out
-selection, labels count by their weights.
+*Sample weights* are about the labels. Stable-HFS then minimizes sum_S s_i (f_i - y_i)^2 +
+alpha f' L f, with the weighted mean for ybar: a label with s_i = 2 counts as two labels of one
+node, and one with s_i = 0 as none. In leave-one-out selection, labels count by their weights.
+
+*Class weights* are about mistakes. They do not enter the loss: with labels of a rare class that
+weigh a hundred times the others, the loss would follow these few labels, and rank the other nodes
+by little else. Instead, a mistake at a label counts by the weight of its class when prior weight
+and threshold are selected, and class frequencies count by it in the prior.
 """
 
 import warnings
@@ -15,7 +20,13 @@ from graphsqueak.ssl.alignment import AbsentLabelsWarning, NodeValues
 from graphsqueak.ssl.labels import is_missing
 from graphsqueak.validation import check_real
 
-__all__ = ["class_weighted", "node_weights", "weighted_labels"]
+__all__ = [
+    "check_class_weight",
+    "class_factors",
+    "class_weighted",
+    "node_weights",
+    "weighted_labels",
+]
 
 
 def weighted_labels(labels, sample_weight, graph):
@@ -77,8 +88,8 @@ def node_weights(sample_weight, nodes, graph):
     return weights
 
 
-def class_weighted(labels, class_weight):
-    """Multiply the weights of labels by those of their classes.
+def class_factors(labels, class_weight):
+    """Return the weight of each class, shape (C,); classes that are not in a mapping have 1.
 
     Parameters
     ----------
@@ -90,27 +101,44 @@ def class_weighted(labels, class_weight):
     --------
     >>> from graphsqueak.ssl.labels import ClassLabels
     >>> labels = ClassLabels(np.arange(3), np.array([0, 0, 1]), np.array(["ham", "spam"]))
-    >>> class_weighted(labels, "balanced").sample_weight
-    array([0.75, 0.75, 1.5 ])
+    >>> class_factors(labels, "balanced")
+    array([0.75, 1.5 ])
     """
-    if class_weight is None:
-        return labels
     names = labels.classes.tolist()
-    weight = np.ones(labels.code.size) if labels.sample_weight is None else labels.sample_weight
+    if class_weight is None:
+        return np.ones(len(names))
     if isinstance(class_weight, str) and class_weight == "balanced":
-        total = np.bincount(labels.code, weight, len(names))
+        total = np.bincount(labels.code, labels.sample_weight, len(names))
         # The total weight of all labels stays the same.
-        factor = total.mean() / total
-    elif isinstance(class_weight, Mapping):
+        return total.mean() / total
+    if isinstance(class_weight, Mapping):
+        return np.array(
+            [check_real(f"weight of class {c}", class_weight.get(c, 1.0), above=0.0) for c in names]
+        )
+    raise InputError(
+        Parameter("class_weight", class_weight),
+        " is not understood; give None, 'balanced' or a mapping from classes to weights",
+    )
+
+
+def class_weighted(labels, factors):
+    """Multiply the weights of labels by those of their classes.
+
+    >>> from graphsqueak.ssl.labels import ClassLabels
+    >>> labels = ClassLabels(np.arange(3), np.array([0, 0, 1]), np.array(["ham", "spam"]))
+    >>> class_weighted(labels, np.array([1.0, 3.0])).sample_weight
+    array([1., 1., 3.])
+    """
+    weight = factors[labels.code]
+    if labels.sample_weight is not None:
+        weight = weight * labels.sample_weight
+    return labels._replace(sample_weight=weight)
+
+
+def check_class_weight(class_weight, classes):
+    """Raise an error if a mapping has a class that is not one of the labels."""
+    if isinstance(class_weight, Mapping):
+        names = set(classes.tolist())
         unknown = [name for name in class_weight if name not in names]
         if unknown:
             raise InputError(f"class_weight has {unknown[0]!r}, which is not a class of the labels")
-        factor = np.array(
-            [check_real(f"weight of class {c}", class_weight.get(c, 1.0), above=0.0) for c in names]
-        )
-    else:
-        raise InputError(
-            Parameter("class_weight", class_weight),
-            " is not understood; give None, 'balanced' or a mapping from classes to weights",
-        )
-    return labels._replace(sample_weight=weight * factor[labels.code])

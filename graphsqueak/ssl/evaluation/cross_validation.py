@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone, is_classifier
 
-from graphsqueak.errors import InputError
+from graphsqueak.errors import InputError, Parameter
 from graphsqueak.randomness import RandomState
 from graphsqueak.sources.graph_like import GraphLike, as_edge_list, as_stream
 from graphsqueak.ssl.alignment import Labels
@@ -105,7 +105,17 @@ def cross_validate(
             test = index[is_test]
         adapter = _ClassifierAdapter(fitted) if is_class else _RegressorAdapter(fitted)
         for name, scorer in scorers.items():
-            columns[name].append(scorer(adapter, nodes, given.values[test]))
+            try:
+                columns[name].append(scorer(adapter, nodes, given.values[test]))
+            except ValueError as error:
+                n_classes = len(fitted.classes_) if is_class else 0
+                if n_classes <= 2:
+                    raise
+                raise InputError(
+                    Parameter("scoring"),
+                    f": a measure for two classes cannot score {n_classes} ({error}); give "
+                    "'roc_auc_ovr', 'f1_macro', 'average_precision' or 'accuracy' instead",
+                ) from error
     return {name: np.array(column) for name, column in columns.items()}
 
 

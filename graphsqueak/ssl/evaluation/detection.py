@@ -1,12 +1,18 @@
 """Detection of one class: flag nodes for review, and measure the flags where the truth is known.
 
-If the scores of the nodes are calibrated probabilities, their sum is the expected number of nodes
-of the class. The smallest set of nodes that is expected to contain a fraction R of the class then
-consists of the nodes with the largest scores whose sum is R times the total.
+*Recall.* The k labeled nodes of the class, each scored without its own label, and a further node of
+the class drawn like them are exchangeable: its score exceeds the j-th smallest of theirs with
+probability 1 - j / (k + 1). Nodes are flagged if they score at least the one at position
+(1 - R) (k + 1), interpolated, which is expected to find the fraction R of the class. The position
+is at least 1 if k >= R / (1 - R): 4 labels for R = 0.8, 9 for 0.9.
+
+(The sum of calibrated probabilities is also an estimate of the number of nodes of the class. But if
+the class is rare, most of that sum is an error of small probabilities at many nodes.)
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping
 from typing import Any
 
@@ -68,14 +74,21 @@ def find_positives(
     classes = [str(name) for name in model.classes_.tolist()]
     if positive not in classes:
         raise InputError(f"{positive} is not a class of the labels, which are {', '.join(classes)}")
-    score = model.label_distributions_[:, classes.index(positive)]
+    column = classes.index(positive)
+    score = model.label_distributions_[:, column]
     # Ids of files are text or integers, and those of tables may be the other: compared as text.
     known_names = {str(name) for name in _ids_of(known)}
     is_new = np.array([name not in known_names for name in names])
     flagged = np.array([str(label) == positive for label in model.transduction_.tolist()])
     if any(option is not None for option in (top, min_score, recall)):
         # Nodes with a known label need no review.
-        flagged[is_new] = flag_positives(score[is_new], top=top, min_score=min_score, recall=recall)
+        flagged[is_new] = flag_positives(
+            score[is_new],
+            top=top,
+            min_score=min_score,
+            recall=recall,
+            left_out=None if recall is None else _left_out_scores(model, positive, column),
+        )
     report: dict[str, Any] = {"positive": positive, "flagged": int(flagged[is_new].sum())}
     if truth is None:
         return score, flagged, report
@@ -106,6 +119,7 @@ def flag_positives(
     top: int | None = None,
     min_score: float | None = None,
     recall: float | None = None,
+    left_out: ArrayLike | None = None,
 ) -> np.ndarray:
     """Flag the nodes with the largest scores, by exactly one of three criteria.
 
@@ -118,8 +132,11 @@ def flag_positives(
     min_score : float, optional
         Flag the nodes with at least this score.
     recall : float, optional
-        Flag the fewest nodes that are expected to contain this fraction of the class, if `scores`
-        are probabilities.
+        Flag the nodes above a score that is expected to find this fraction of the class. It needs
+        `left_out`.
+    left_out : array of shape (k,), optional
+        Scores that labeled nodes of the class get without their own labels; at least
+        recall / (1 - recall) of them.
 
     Returns
     -------
@@ -127,7 +144,7 @@ def flag_positives(
 
     Examples
     --------
-    >>> flag_positives([0.9, 0.1, 0.5, 0.1], recall=0.5)
+    >>> flag_positives([0.9, 0.1, 0.5, 0.1], recall=0.5, left_out=[0.4, 0.8, 0.6])
     array([ True, False, False, False])
     >>> flag_positives([0.9, 0.1, 0.5, 0.1], top=2)
     array([ True, False,  True, False])
@@ -137,20 +154,52 @@ def flag_positives(
         raise InputError("give exactly one of top, min_score and recall")
     if min_score is not None:
         return scores >= check_real("min_score", min_score)
+    if recall is not None:
+        return scores >= _cutoff_for_recall(recall, left_out)
     # A stable order, so that ties are flagged in the order of the nodes.
     order = np.argsort(-scores, kind="stable")
-    if recall is None:
-        n_flagged = check_count("top", top)
-    else:
-        if check_real("recall", recall, above=0.0) > 1:
-            raise InputError(Parameter("recall", recall), " is a fraction, at most 1")
-        expected = np.cumsum(scores[order])
-        # Rounding of the sum must not add a node.
-        needed = recall * expected[-1:] * (1 - 1e-12)
-        n_flagged = int(np.searchsorted(expected, needed).sum()) + 1
     flagged = np.zeros(scores.size, dtype=bool)
-    flagged[order[:n_flagged]] = True
+    flagged[order[: check_count("top", top)]] = True
     return flagged
+
+
+def _cutoff_for_recall(recall, left_out):
+    """Return the smallest score that is flagged."""
+    recall = check_real("recall", recall, above=0.0)
+    if recall >= 1:
+        raise InputError(
+            Parameter("recall", recall),
+            " cannot be expected of a limited number of labels; give less than 1",
+        )
+    if left_out is None:
+        raise InputError(
+            "recall needs the scores that labeled nodes of the class get without their own "
+            "labels; give left_out, or top or min_score instead"
+        )
+    left_out = np.asarray(left_out, dtype=np.float64)
+    # Rounding must not ask for one more.
+    n_needed = math.ceil(recall / (1 - recall) - 1e-9)
+    if left_out.size < n_needed:
+        raise InputError(
+            Parameter("recall", recall),
+            f" needs {n_needed} labels of the class that can be left out, and there are "
+            f"{left_out.size}; give more labels of it, or ",
+            Parameter("top"),
+            " or ",
+            Parameter("min_score"),
+            " instead",
+        )
+    # Position (1 - R) (k + 1) among the sorted scores.
+    return np.quantile(left_out, 1 - recall, method="weibull")
+
+
+def _left_out_scores(model, positive, column):
+    """Return what labeled nodes of a class score without their own labels, None for baselines."""
+    distributions = getattr(model, "loo_distributions_", None)
+    if distributions is None:
+        return None
+    is_positive = [str(label) == positive for label in model.loo_labels_.tolist()]
+    return distributions[np.array(is_positive, dtype=bool), column]
 
 
 def detection_report(truth: ArrayLike, scores: ArrayLike, flagged: ArrayLike) -> dict:

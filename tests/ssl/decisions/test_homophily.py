@@ -14,7 +14,7 @@ from graphsqueak.ssl.decisions.homophily import measure_homophily
 from graphsqueak.ssl.labels import class_labels
 from tests.ssl.graphs import hide, uneven_blocks
 
-pytestmark = pytest.mark.filterwarnings("always:neighbors agree hardly")
+pytestmark = pytest.mark.filterwarnings("always:the graph reveals little")
 
 
 def drawn(seed, homophily, *, n_nodes=600, n_labels=80, **settings):
@@ -109,13 +109,14 @@ def test_the_warning_fires_without_homophily_and_is_silent_with_it(homophily, le
 
 
 def test_a_dense_graph_that_tells_the_classes_is_not_warned_of():
-    """Neighbors agree hardly more often than strangers, but a node has 150 of them."""
+    """Neighbors agree little more often than random nodes, but a node has 150 of them."""
     graph, truth, y = drawn(5_501, 0.15, degree=150, n_labels=200)
     model = gs.StableHFSClassifier(random_state=7)
     assert not is_warned(model, graph, y)
     assert abs(model.homophily_) < 0.2
     assert model.score(None, truth) > 0.85
-    assert is_warned(gs.HFSClassifier(), graph, y)  # which does not try itself without labels
+    # It does not score labeled nodes without their own labels.
+    assert not is_warned(gs.HFSClassifier(), graph, y)
 
 
 def test_two_labels_tell_nothing_and_nothing_is_said():
@@ -157,10 +158,28 @@ def test_the_command_says_so(tmp_path, capsys):
     words = ["label", *(str(tmp_path / name) for name in ("edges.tsv", "labels.csv"))]
     assert run([*words, "-o", str(tmp_path / "out.csv")]) == 0
     said = capsys.readouterr()
-    assert "warning: neighbors agree hardly" in said.err
+    assert "warning: the graph reveals little" in said.err
     assert "NeighborMeans" in said.err
     assert "homophily " in said.out
     assert run([*words, "-o", str(tmp_path / "out.csv"), "--force", "--json"]) == 0
     record = json.loads(capsys.readouterr().out)
     assert abs(record["homophily"]) < 6 * record["homophily_error"]
     assert len(record["warnings"]) == 1
+
+
+@pytest.mark.parametrize(("noise", "least", "most"), [(0.3, 0, 0), (None, 17, 20)])
+def test_regressors_warn_if_values_have_nothing_to_do_with_the_graph(noise, least, most):
+    """Values that vary along a ring, or drawn at random: 19.5 of 20 are then warned of."""
+    fired = 0
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        node = np.arange(300)
+        graph = EdgeList(tail=np.tile(node, 2), head=np.append(node + 1, node + 2) % 300)
+        values = rng.normal(size=300)
+        if noise is not None:
+            values = np.sin(node * 2 * np.pi / 300) + noise * values
+        y = np.full(300, np.nan)
+        labeled = rng.choice(300, 60, replace=False)
+        y[labeled] = values[labeled]
+        fired += is_warned(gs.StableHFSRegressor(random_state=7), graph, y)
+    assert least <= fired <= most

@@ -70,3 +70,12 @@ def test_an_unknown_score_is_refused():
     graph, truth = two_blocks(17_733)
     with pytest.raises(gs.InputError, match="'accurate' is not a valid scoring"):
         gs.cross_validate(gs.StableHFSClassifier(), graph, truth, scoring="accurate")
+
+
+def test_a_measure_for_two_classes_is_refused_with_three():
+    graph, truth = uneven_blocks(19_374, 0.7, shares=(0.4, 0.3, 0.3))
+    y = hide(truth, np.arange(0, 600, 8))
+    with pytest.raises(gs.InputError, match=r"two classes cannot score 3 .*'roc_auc_ovr'"):
+        gs.cross_validate(gs.StableHFSClassifier(), graph, y, scoring="roc_auc")
+    got = gs.cross_validate(gs.StableHFSClassifier(), graph, y, scoring="roc_auc_ovr")
+    assert (got["test_score"] > 0.7).all()

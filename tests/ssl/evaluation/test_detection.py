@@ -16,14 +16,52 @@ def test_flags_by_number_score_and_recall():
     scores = np.array([0.2, 0.9, 0.4, 0.5])
     assert flag_positives(scores, top=2).tolist() == [False, True, False, True]
     assert flag_positives(scores, min_score=0.4).tolist() == [False, True, True, True]
-    assert flag_positives(scores, recall=0.7).tolist() == [False, True, False, True]  # 1.4 of 2.0
-    assert flag_positives(scores, recall=0.71).sum() == 3
-    assert flag_positives(scores, recall=1.0).all()
+    # At position (1 - 0.5) (3 + 1) = 2, and at 1.2: between 0.3 and 0.45.
+    left_out = [0.8, 0.3, 0.45]
+    assert flag_positives(scores, recall=0.5, left_out=left_out).tolist() == [
+        False,
+        True,
+        False,
+        True,
+    ]
+    assert flag_positives(scores, recall=0.7, left_out=left_out).sum() == 3
+
+
+def test_the_expected_recall_is_that_asked_for():
+    """Scores of k labeled nodes and of further ones, drawn alike: 2,000 draws.
+
+    The recall of a draw has a standard deviation below sqrt(R (1 - R) / (k + 2)) (a beta
+    distribution) plus that of 50 nodes.
+    """
+    rng = np.random.default_rng(61_020)
+    for n_labels, recall in ((4, 0.8), (10, 0.8), (30, 0.9), (5, 0.5)):
+        found = []
+        for _ in range(2000):
+            left_out = rng.normal(size=n_labels)
+            found.append(
+                flag_positives(rng.normal(size=50), recall=recall, left_out=left_out).mean()
+            )
+        deviation = np.sqrt(recall * (1 - recall) * (1 / (n_labels + 2) + 1 / 50))
+        assert abs(np.mean(found) - recall) < 6 * deviation / np.sqrt(2000)
+
+
+def test_recall_is_refused_with_too_few_labels_and_without_left_out_scores():
+    with pytest.raises(
+        gs.InputError, match="needs 4 labels of the class that can be left out, and"
+    ):
+        flag_positives([0.5], recall=0.8, left_out=[0.1, 0.2, 0.3])
+    assert flag_positives([0.5], recall=0.8, left_out=[0.1, 0.2, 0.3, 0.4]).all()
+    with pytest.raises(gs.InputError, match="give left_out, or top or min_score"):
+        flag_positives([0.5], recall=0.8)
 
 
 @pytest.mark.parametrize(
     ("criteria", "match"),
-    [({}, "exactly one"), ({"top": 1, "recall": 0.5}, "exactly one"), ({"recall": 2}, "at most 1")],
+    [
+        ({}, "exactly one"),
+        ({"top": 1, "recall": 0.5}, "exactly one"),
+        ({"recall": 1.0}, "less than 1"),
+    ],
 )
 def test_contradictory_criteria_are_refused(criteria, match):
     with pytest.raises(gs.InputError, match=match):
@@ -92,7 +130,7 @@ def test_the_recall_that_is_asked_for_is_reached(fraud, capsys):
         (["--positive-class", "frod"], "not a class of the labels"),
         (
             ["--positive-class", "fraud", "--recall", "0.5", "--baseline", "hfs"],
-            "are not for baselines",
+            "--recall is not for baselines",
         ),
     ],
 )
