@@ -40,7 +40,7 @@ from graphsqueak.mail.calibration import (
 )
 from graphsqueak.mail.corpus import read_mail
 from graphsqueak.mail.layouts import label_of_word, stable_name
-from graphsqueak.mail.linear import fit_linear, mixture_weight, scale_to
+from graphsqueak.mail.linear import LinearModel, fit_linear, mixture_weight, scale_to
 from graphsqueak.mail.two_views import SECOND_VIEW_WEIGHT, SecondView, exceeds_last
 from graphsqueak.mail.words import header_points, learn_words, weigh_words
 from graphsqueak.sources import neighbor_edges
@@ -141,8 +141,8 @@ class SpamFilter:
         self.classifier_: StableHFSClassifier | None = None
         self.linear_weight_ = 0.0
         self.temperature_ = DEFAULT_TEMPERATURE
-        # Of the linear model, scaled to scores of the classifier.
-        self._coefficients = np.zeros(0)
+        # Its scores are scaled to those of the classifier. None with fewer than 8 labels.
+        self._linear: LinearModel | None = None
         # Scores of labeled mails without their own labels, and which of them are spam.
         self._left_out = (np.zeros(0), np.zeros(0, dtype=bool))
         # The texts and, if there are any, the headers.
@@ -356,14 +356,14 @@ class SpamFilter:
         graph_scores = self.classifier_.loo_scores_[:, 1]
         is_spam = self.classifier_.loo_labels_ == 1
         self.linear_weight_ = 0.0
-        self._coefficients = np.zeros(points.shape[1])
+        self._linear = None
         if is_spam.size:
             labeled = np.flatnonzero(known >= 0)
-            coefficients, linear = fit_linear(points[labeled], known[labeled] == 1)
+            model, linear = fit_linear(points[labeled], known[labeled] == 1)
             linear = linear[_has_left_out_score(graph, known)[labeled]]
             scale = scale_to(linear, graph_scores)
             self.linear_weight_ = mixture_weight(graph_scores, scale * linear, is_spam)
-            self._coefficients = scale * coefficients
+            self._linear = model.scaled(scale)
             graph_scores = self._mixture(graph_scores, scale * linear)
         self._left_out = (graph_scores, is_spam)
         self.temperature_ = fit_temperature(*self._left_out)
@@ -373,7 +373,9 @@ class SpamFilter:
         return scipy.sparse.hstack([view.weighted_points(first) for view in self._views], "csr")
 
     def _mixed(self, graph_scores, points):
-        return self._mixture(graph_scores, points @ self._coefficients)
+        if self._linear is None:
+            return graph_scores
+        return self._mixture(graph_scores, self._linear.scores(points))
 
     def _mixture(self, graph_scores, linear_scores):
         return (1.0 - self.linear_weight_) * graph_scores + self.linear_weight_ * linear_scores

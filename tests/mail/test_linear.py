@@ -33,15 +33,18 @@ def random_points(rng, n, n_words=200):
     return scipy.sparse.csr_array(points / np.sqrt((points**2).sum(axis=1))[:, None])
 
 
-def test_the_linear_model_is_ridge_regression_without_intercept():
+def test_the_linear_model_is_ridge_regression_with_scores_around_the_midpoint():
     rng = np.random.default_rng(SEED)
     points = random_points(rng, 50)
     is_spam = rng.random(50) < 0.3
     target = np.where(is_spam, 1.0, -1.0)
-    coefficients, left_out = fit_linear(points, is_spam)
+    model, left_out = fit_linear(points, is_spam)
     dense = points.toarray()
     expected = np.linalg.solve(dense.T @ dense + 0.1 * np.eye(200), dense.T @ target)
-    np.testing.assert_allclose(coefficients, expected, atol=1e-3)
+    np.testing.assert_allclose(model.coefficients, expected, atol=1e-3)
+    assert left_out[is_spam].mean() == pytest.approx(-left_out[~is_spam].mean())
+    np.testing.assert_allclose(model.scores(points), dense @ expected - model.midpoint, atol=1e-3)
+    assert not model.scores(scipy.sparse.csr_array((3, 200))).any()
     # Scores without the own fold are nearly those of leave-one-out, which has a closed form.
     inverse = np.linalg.inv(dense @ dense.T + 0.1 * np.eye(50))
     loo = target - inverse @ target / np.diag(inverse)
@@ -49,7 +52,8 @@ def test_the_linear_model_is_ridge_regression_without_intercept():
     # 20 labels have a fold each.
     inverse = np.linalg.inv(dense[:20] @ dense[:20].T + 0.1 * np.eye(20))
     loo = target[:20] - inverse @ target[:20] / np.diag(inverse)
-    np.testing.assert_allclose(fit_linear(points[:20], is_spam[:20])[1], loo, atol=1e-3)
+    model, left_out = fit_linear(points[:20], is_spam[:20])
+    np.testing.assert_allclose(left_out, loo - model.midpoint, atol=1e-3)
 
 
 def test_left_out_scores_do_not_predict_random_labels():
@@ -152,10 +156,11 @@ def test_scores_are_the_mixture_before_and_after_the_filter_is_saved(box, tmp_pa
     scored = spam.update(path, known)
     weight = spam.linear_weight_
     assert 0 < weight <= 1
-    coefficients, left_out = fit_linear(points[labeled], is_spam[labeled])
+    model_of_words, left_out = fit_linear(points[labeled], is_spam[labeled])
     graph = spam.classifier_.loo_scores_[:, 1]
     scale = np.sqrt(np.mean(graph**2) / np.mean(left_out**2))
-    mixed = (1 - weight) * spam.classifier_.scores_[:, 1] + weight * scale * (points @ coefficients)
+    linear = scale * model_of_words.scores(points)
+    mixed = (1 - weight) * spam.classifier_.scores_[:, 1] + weight * linear
     expected = expit(mixed / spam.temperature_)
     np.testing.assert_allclose(scored.score[200:], expected[200:], atol=1e-3)
     spam.save(tmp_path / "spam.model")
