@@ -32,8 +32,6 @@ import numpy as np
 from real_data import add_data_option, data_file, load_present
 
 SEED = 271_828
-WORDS = ["--punctuation", "--drop-common", "0", "--drop-rare", "0", "--min-mails", "3"]
-WORDS += ["--sublinear", "--headers"]  # as `spam` has it
 RECALL = 0.95
 DRAWS = {20: 10, 40: 4, 100: 3, 400: 3, 1000: 3}  # fewer labels, more luck, more draws
 
@@ -92,7 +90,7 @@ class Study:
         self.mails, self.folder = mails, folder
         self.edges, table = folder / "edges.parquet", folder / "labels.csv"
         neighbors = ["neighbors", mails, "-k", "10", "-o", self.edges, "--label-template", table]
-        self.seconds_of_graph = squeak(*neighbors, "--deduplicate", *WORDS)
+        self.seconds_of_graph = squeak(*neighbors, "--deduplicate", "--headers")
         self.ids, self.truth = read_table(table, "label")
         if (self.truth < 0).any():
             sys.exit(f"{mails}: some mails have no label; the layout must tell them all")
@@ -207,9 +205,7 @@ class Study:
 
         if not hasattr(self, "points"):
             began = time.process_time()
-            words = {"drop_common": 0, "drop_rare": 0, "min_mails": 3}
-            words |= {"sublinear": True, "punctuation": True}
-            loaded = load_mail(self.mails, deduplicate=True, **words)
+            loaded = load_mail(self.mails, deduplicate=True)
             assert loaded.ids.tolist() == self.ids
             self.points, self.seconds_of_points = loaded.points, time.process_time() - began
         return self.points, self.seconds_of_points

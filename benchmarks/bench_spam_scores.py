@@ -1,10 +1,13 @@
 """Scores of the spam filter: calibration, thresholds, and which mails to label next.
 
-    python benchmarks/bench_spam_scores.py [--part scores|thresholds|labels|rates] [--draws N]
+    python benchmarks/bench_spam_scores.py [--part PART] [--draws N]
 
-On the points of the shipped mails and of spambase (logarithms, divided by their deviations), as
-`graphsqueak spam` uses them: a graph of 10 neighbors, labels at random. 1,000 mails are new; the
-others are in the graph, and those without a label are the left-out ones.
+On the points of the shipped mails and of spambase (logarithms, divided by their deviations): a
+graph of 10 neighbors, labels at random. 1,000 mails are new; the others are in the graph, and those
+without a label are the left-out ones. All parts but `mixture` are of the graph alone.
+
+`mixture`: accuracy on left-out mails of the graph, of the linear model, of their mixture as in
+`SpamFilter`, and of scikit-learn's linear models and naive Bayes on the same points.
 
 `scores`: accuracy, flagged ham, caught spam, expected calibration error in ten bins of equal width,
 and AUC of the class fractions ("before") and of the probabilities ("after"); then the bins.
@@ -18,8 +21,12 @@ import warnings
 
 import numpy as np
 import scipy.sparse
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
+from sklearn.naive_bayes import ComplementNB, MultinomialNB
 from sklearn.neighbors import NearestNeighbors
+from sklearn.preprocessing import normalize
+from sklearn.svm import LinearSVC
 
 import graphsqueak as gs
 from graphsqueak.mail import (
@@ -30,6 +37,7 @@ from graphsqueak.mail import (
     mails_to_label,
     probability_of_spam,
 )
+from graphsqueak.mail.linear import fit_linear, mixture_weight, scale_to
 
 SEED = 314_159
 N_NEW = 1000
@@ -65,6 +73,8 @@ class Study:
         order = np.random.default_rng(SEED).permutation(truth.size)
         new = order[:N_NEW]
         old = order[N_NEW:]
+        # Of length one, as those of mails are.
+        self.points = normalize(points[old])
         self.truth = truth[old]
         self.truth_of_new = truth[new]
         self.graph = gs.neighbor_edges(points[old], 10, random_state=0).to_edge_list()
@@ -86,6 +96,48 @@ class Study:
         clf = gs.StableHFSClassifier(random_state=0).fit(self.graph, y)
         temperature = fit_temperature(clf.loo_scores_[:, 1], clf.loo_labels_ == 1)
         return clf, temperature, y < 0
+
+
+def print_mixture(study, n_draws):
+    models = {
+        "logistic regression, C = 10": LogisticRegression(C=10.0, max_iter=1000),
+        "logistic regression, C = 100": LogisticRegression(C=100.0, max_iter=1000),
+        "linear SVC": LinearSVC(random_state=0),
+        "multinomial naive Bayes": MultinomialNB(alpha=0.1),
+        "complement naive Bayes": ComplementNB(alpha=0.1),
+    }
+    for n_labels in (20, 100, 400, 1000):
+        figures = {}
+        weights = []
+        for draw in range(n_draws):
+            labeled = np.sort(study.drawn_labels(n_labels, draw))
+            is_spam = study.truth[labeled] == 1
+            clf, _, is_left_out = study.fit(labeled)
+            graph = clf.decision_function()
+            linear_model, left_out = fit_linear(study.points[labeled], is_spam)
+            linear = linear_model.scores(study.points)
+            # Draws with a single label of a kind or of a component are skipped.
+            if clf.loo_labels_.size == n_labels:
+                loo = clf.loo_scores_[:, 1]
+                scale = scale_to(left_out, loo)
+                weight = mixture_weight(loo, scale * left_out, is_spam)
+                weights.append(weight)
+                answers = {
+                    "mixture": (1 - weight) * graph + weight * scale * linear > 0,
+                    "graph": graph > 0,
+                    "linear model": linear > 0,
+                }
+                for name, model in models.items():
+                    answers[name] = model.fit(study.points[labeled], is_spam).predict(study.points)
+                for name, answer in answers.items():
+                    is_right = answer == study.truth
+                    figures.setdefault(name, []).append(is_right[is_left_out].mean())
+        row = ", ".join(f"{name} {np.mean(rows):.3f}" for name, rows in figures.items())
+        print(
+            f"{n_labels:>5} labels, {len(weights)} draws: {row}; mean weight of the linear model "
+            f"{np.mean(weights):.2f}",
+            flush=True,
+        )
 
 
 def print_scores(study, n_draws):
@@ -238,6 +290,7 @@ def added_labels(study, score, is_left_out, n_added, draw):
 
 
 PARTS = {
+    "mixture": print_mixture,
     "scores": print_scores,
     "thresholds": print_thresholds,
     "labels": print_labels,

@@ -74,12 +74,7 @@ def main():
 
 def mails(path):
     """Points, labels and a name; mails without a label are left out."""
-    if path is None:
-        data = datasets.load_spam()
-    else:
-        better = {"drop_common": 0, "drop_rare": 0, "min_mails": 3}
-        better |= {"sublinear": True, "punctuation": True}
-        data = datasets.load_mail(path, deduplicate=True, **better)
+    data = datasets.load_spam() if path is None else datasets.load_mail(path, deduplicate=True)
     known = data.labels >= 0
     return data.points[known], data.labels[known], data.description
 

@@ -21,16 +21,7 @@ def main():
     arguments.add_argument("corpus", help="folder with easy-ham-1, ..., spam-2")
     arguments.add_argument("--out", default="datasets/spam.npz")
     options = arguments.parse_args()
-    mails = load_mail(
-        options.corpus,
-        layout="folders",
-        deduplicate=True,
-        drop_common=0,
-        drop_rare=0,
-        min_mails=3,
-        sublinear=True,
-        punctuation=True,
-    )
+    mails = load_mail(options.corpus, layout="folders", deduplicate=True)
     n_words = mails.points.shape[1]
     points = mails.points[:, np.random.default_rng(SEED).permutation(n_words)].tocsr()
     points.sort_indices()

@@ -130,12 +130,12 @@ def load_mail(
     *,
     layout: str = "auto",
     deduplicate: bool = False,
-    drop_common: float = 0.01,
-    drop_rare: float = 0.01,
-    min_mails: int = 1,
-    sublinear: bool = False,
+    drop_common: float = 0.0,
+    drop_rare: float = 0.0,
+    min_mails: int | None = None,
+    sublinear: bool = True,
     stemming: bool = True,
-    punctuation: bool = False,
+    punctuation: bool = True,
     headers: bool = False,
 ) -> Points:
     """Read a corpus of mail from disk as TF-IDF vectors.
@@ -151,8 +151,8 @@ def load_mail(
         Drop mails with the same words, in the same order, as an earlier one.
     drop_common, drop_rare : float
         Fractions of the vocabulary to drop: the words in most, and in fewest, mails.
-    min_mails : int
-        Drop words that occur in fewer mails.
+    min_mails : int, optional
+        Drop words that occur in fewer mails. Default: 3, or 1 with fewer than 100 mails.
     sublinear : bool
         Use 1 + log(tf) instead of tf.
     stemming : bool
@@ -169,15 +169,15 @@ def load_mail(
 
     Notes
     -----
-    The defaults are those of the thesis. More accurate on the corpora that were measured:
-    drop_common=0, drop_rare=0, min_mails=3, sublinear=True, punctuation=True.
+    The words are those of `SpamFilter`. `graphsqueak.mail.words` has the settings of the thesis,
+    which are 2 to 10 points less accurate.
 
     Examples
     --------
     >>> written = Path("texts.csv").write_text("label,text\\nspam,cheap pills\\nham,see you\\n")
-    >>> mails = load_mail("texts.csv", drop_common=0, drop_rare=0)
+    >>> mails = load_mail("texts.csv")
     >>> mails.labels, mails.points.shape, mails.counts["unreadable"]
-    (array([1, 0]), (2, 2), 0)
+    (array([1, 0]), (2, 4), 0)
     """
     from graphsqueak.mail import header_points, read_mail, text_points
 
@@ -209,9 +209,7 @@ def load_mail(
     if not vocabulary.size:
         raise InputError(
             f"{path}: no word of {len(read):,} mails is left; drop fewer, with ",
-            Parameter("drop_common", 0),
-            " and ",
-            Parameter("drop_rare", 0),
+            Parameter("min_mails", 1),
         )
     ids, labels, subjects, senders = zip(*read, strict=True)
     return Points(

@@ -73,7 +73,7 @@ class MailReading:
             help="Mail: fraction of the most frequent words to drop.",
             rich_help_panel=INPUT,
         ),
-    ] = 0.01
+    ] = 0.0
     drop_rare: Annotated[
         float,
         typer.Option(
@@ -81,27 +81,27 @@ class MailReading:
             help="Mail: fraction of the rarest words to drop.",
             rich_help_panel=INPUT,
         ),
-    ] = 0.01
+    ] = 0.0
     min_mails: Annotated[
-        int,
+        int | None,
         typer.Option(
-            metavar="N", help="Mail: drop words in fewer than N mails.", rich_help_panel=INPUT
+            metavar="N",
+            help="Mail: drop words in fewer than N mails.",
+            show_default="3, or 1 with fewer than 100 mails",
+            rich_help_panel=INPUT,
         ),
-    ] = 1
+    ] = None
     sublinear: Annotated[
         bool,
-        typer.Option(
-            "--sublinear", help="Mail: use 1 + log(tf) instead of tf.", rich_help_panel=INPUT
-        ),
-    ] = False
+        typer.Option(help="Mail: use 1 + log(tf) instead of tf.", rich_help_panel=INPUT),
+    ] = True
     punctuation: Annotated[
         bool,
         typer.Option(
-            "--punctuation",
             help="Mail: count punctuation (!!, $) and stop words as words.",
             rich_help_panel=INPUT,
         ),
-    ] = False
+    ] = True
     headers: Annotated[
         bool,
         typer.Option(

@@ -94,8 +94,9 @@ def spam(
 
     The output has one row per mail: id, label and score, the probability of spam. Mails without a
     label contribute to the classification, so that 20 to 100 labels are enough. With --model the
-    filter is saved: later runs score new mails by their nearest neighbors among known mails, in
-    seconds. Remove the file to learn new words, once most mails are newer than the model.
+    filter is saved: later runs score new mails by their words and their nearest neighbors among
+    known mails, in seconds. Remove the file to learn new words, once most mails are newer than the
+    model.
 
     The summary has the fraction of spam that is caught and of ham that is flagged, estimated by
     scoring each labeled mail without its own label.

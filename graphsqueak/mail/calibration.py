@@ -119,13 +119,22 @@ def fit_temperature(scores: ArrayLike, is_spam: ArrayLike) -> float:
     >>> round(1 / fit_temperature(scores, np.repeat([True, False], 4)), 4), np.log(2).round(4)
     (0.6931, np.float64(0.6931))
     """
+    return least_log_loss(scores, is_spam)[0]
+
+
+def least_log_loss(scores, is_spam):
+    """Return the temperature with the least log loss, and that loss.
+
+    >>> least_log_loss([0.0, 0.0], [True, False])
+    (0.25, np.float64(1.3862943611198906))
+    """
     from scipy.optimize import minimize_scalar
 
     scores = np.asarray(scores, dtype=np.float64)
     is_spam = np.asarray(is_spam, dtype=bool)
     deviation = math.sqrt(np.mean(scores**2)) if scores.size else 0.0
     if deviation == 0:
-        return DEFAULT_TEMPERATURE
+        return DEFAULT_TEMPERATURE, scores.size * np.log(2)
     n_spam = np.count_nonzero(is_spam)
     n_ham = is_spam.size - n_spam
     target = np.where(is_spam, (n_spam + 1) / (n_spam + 2), 1 / (n_ham + 2))
@@ -137,7 +146,7 @@ def fit_temperature(scores: ArrayLike, is_spam: ArrayLike) -> float:
     # The loss is convex in 1 / T, and thus has one minimum in log T.
     low, high = np.log(TEMPERATURE_RANGE)
     best = minimize_scalar(log_loss, bounds=(low, high), method="bounded", options={"xatol": 1e-9})
-    return deviation * math.exp(best.x)
+    return deviation * math.exp(best.x), best.fun
 
 
 def probability_of_spam(scores: ArrayLike, temperature: float) -> np.ndarray:

@@ -4,17 +4,21 @@
     2. graph    each mail is joined to its n_neighbors nearest by cosine, and with half the weight
                 to mails with similar headers, if there are headers (see `two_views`)
     3. labels   Stable-HFS propagates the known labels on that graph [C17, Section 4.4.3]
-    4. scores   become probabilities by one temperature, fitted to labeled mails that are scored
+    4. words    a linear model of the points is fitted to the labeled mails, and mixed with the
+                scores of the graph with the weight that predicts left-out labels best (see
+                `linear`)
+    5. scores   become probabilities by one temperature, fitted to labeled mails that are scored
                 without their own label (see `calibration`)
 
-Mail that arrives later is weighted with the words of step 1 and gets the mean of its nearest
-neighbors before step 4, weighted by cosine, without a new fit. It becomes a node of the graph,
-which is labeled again when the known labels change.
+Mail that arrives later is weighted with the words of step 1. Its score of the graph is the mean of
+its nearest neighbors, weighted by cosine, without a new fit. It becomes a node of the graph, which
+is labeled again when the known labels change.
 
 With less than a few hundred labels, most of the information is in the mails without a label: see
 docs/research/spam.md, which also has the accuracy compared with other filters.
 """
 
+import math
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
@@ -36,6 +40,7 @@ from graphsqueak.mail.calibration import (
 )
 from graphsqueak.mail.corpus import read_mail
 from graphsqueak.mail.layouts import label_of_word, stable_name
+from graphsqueak.mail.linear import LinearModel, fit_linear, mixture_weight, scale_to
 from graphsqueak.mail.two_views import SECOND_VIEW_WEIGHT, SecondView, exceeds_last
 from graphsqueak.mail.words import header_points, learn_words, weigh_words
 from graphsqueak.sources import neighbor_edges
@@ -45,7 +50,7 @@ from graphsqueak.system.packing import pack_state, unpack_state
 from graphsqueak.system.remote import exists, read_bytes
 from graphsqueak.validation import check_count
 
-_RECORD = {"format": "graphsqueak spam filter", "version": 4}
+_RECORD = {"format": "graphsqueak spam filter", "version": 5}
 
 
 class ScoredMails(NamedTuple):
@@ -96,8 +101,9 @@ class ScoredMails(NamedTuple):
 class SpamFilter:
     """Spam filter that learns from few labels and from the mails without a label.
 
-    Use it for a mailbox in which 20 to some hundred mails are labeled spam or ham. With 1,000
-    labels, logistic regression of the points of `load_mail` is as accurate (docs/research/spam.md).
+    Use it for a mailbox in which 20 mails or more are labeled spam or ham. It mixes labels that are
+    propagated to similar mails with a linear model of the words. The weight is selected by
+    left-out labels: with few labels mostly the former, with many the latter.
 
     Parameters
     ----------
@@ -110,8 +116,10 @@ class SpamFilter:
     ----------
     classifier_ : StableHFSClassifier or None
         Fitted on the mails that were known when labels changed last.
+    linear_weight_ : float
+        Weight of the linear model in the scores, between 0 and 1; 0 with fewer than 8 labels.
     temperature_ : float
-        Scores of the classifier are divided by it to give the logarithm of the odds of spam.
+        Scores are divided by it to give the logarithm of the odds of spam.
 
     Examples
     --------
@@ -129,7 +137,12 @@ class SpamFilter:
         self.n_neighbors = check_count("n_neighbors", n_neighbors)
         self.random_state = random_state
         self.classifier_: StableHFSClassifier | None = None
+        self.linear_weight_ = 0.0
         self.temperature_ = DEFAULT_TEMPERATURE
+        # Its scores are scaled to those of the classifier. None with fewer than 8 labels.
+        self._linear: LinearModel | None = None
+        # Scores of labeled mails without their own labels, and which of them are spam.
+        self._left_out = (np.zeros(0), np.zeros(0, dtype=bool))
         # The texts and, if there are any, the headers.
         self._views: list[_View] = []
         self._node_of_digest: dict[str, int] = {}
@@ -219,10 +232,8 @@ class SpamFilter:
             Empty with fewer than 8 labels.
         is_spam : ndarray of bool, shape (k,)
         """
-        if self.classifier_ is None:
-            return np.zeros(0), np.zeros(0, dtype=bool)
-        scores = self.classifier_.loo_scores_[:, 1]
-        return probability_of_spam(scores, self.temperature_), self.classifier_.loo_labels_ == 1
+        scores, is_spam = self._left_out
+        return probability_of_spam(scores, self.temperature_), is_spam
 
     def choose_threshold(self, max_false_positives: float) -> Threshold:
         """Return the threshold that flags at most a fraction of the ham.
@@ -321,9 +332,10 @@ class SpamFilter:
             n_fitted = self.classifier_.n_nodes_
             links = sum(view.links(n_scored, n_fitted, self.n_neighbors) for view in self._views)
             score = self.classifier_.decision_function(links)
-            # Without such a neighbor nothing is known, whatever most labels are.
+            # Without such a neighbor the graph reveals nothing, whatever most labels are.
             is_known = links @ self.classifier_.has_label_in_component_ > 0
-            probability = probability_of_spam(np.where(is_known, score, 0.0), self.temperature_)
+            score = self._mixed(np.where(is_known, score, 0.0), self._points(n_scored))
+            probability = probability_of_spam(score, self.temperature_)
             self._score = np.append(self._score, probability)
         self._known = known
 
@@ -335,12 +347,41 @@ class SpamFilter:
             # A mail without a known word has no neighbors.
             warnings.simplefilter("ignore", UnreachedWarning)
             self.classifier_.fit(graph, known)
-        self.temperature_ = fit_temperature(
-            self.classifier_.loo_scores_[:, 1], self.classifier_.loo_labels_ == 1
-        )
-        score = self.classifier_.decision_function()
-        score = np.where(self.classifier_.has_label_in_component_, score, 0.0)
+        points = self._points()
+        self._fit_linear(points, known, graph)
+        # Nor in a component without a label.
+        has_label = self.classifier_.has_label_in_component_
+        score = self._mixed(np.where(has_label, self.classifier_.decision_function(), 0.0), points)
         self._score = np.where(known >= 0, known, probability_of_spam(score, self.temperature_))
+
+    def _fit_linear(self, points, known, graph):
+        """Fit the linear model, its weight in the mixture, and the temperature of the mixture."""
+        graph_scores = self.classifier_.loo_scores_[:, 1]
+        is_spam = self.classifier_.loo_labels_ == 1
+        self.linear_weight_ = 0.0
+        self._linear = None
+        if is_spam.size:
+            labeled = np.flatnonzero(known >= 0)
+            model, linear = fit_linear(points[labeled], known[labeled] == 1)
+            linear = linear[_has_left_out_score(graph, known)[labeled]]
+            scale = scale_to(linear, graph_scores)
+            self.linear_weight_ = mixture_weight(graph_scores, scale * linear, is_spam)
+            self._linear = model.scaled(scale)
+            graph_scores = self._mixture(graph_scores, scale * linear)
+        self._left_out = (graph_scores, is_spam)
+        self.temperature_ = fit_temperature(*self._left_out)
+
+    def _points(self, first=0):
+        """Return the points of the mails from `first` on in all views."""
+        return scipy.sparse.hstack([view.weighted_points(first) for view in self._views], "csr")
+
+    def _mixed(self, graph_scores, points):
+        if self._linear is None:
+            return graph_scores
+        return self._mixture(graph_scores, self._linear.scores(points))
+
+    def _mixture(self, graph_scores, linear_scores):
+        return (1.0 - self.linear_weight_) * graph_scores + self.linear_weight_ * linear_scores
 
 
 class _View:
@@ -371,6 +412,10 @@ class _View:
         shape = (len(self._csr[2]) - 1, len(self._words.words))
         return scipy.sparse.csr_array(self._csr, shape=shape)
 
+    def weighted_points(self, first):
+        """Return the points from `first` on, whose inner products are weighted like the links."""
+        return math.sqrt(self._weight) * self._points()[first:]
+
     def add(self, texts, n_neighbors):
         """Append the points of new mails, and return their links to all mails."""
         points = self._points()
@@ -399,17 +444,14 @@ class _View:
 
 def _learn_views(texts, headers, n_neighbors, random_state):
     """Return the views of the first mails, and their edges; both are empty without a word."""
-    # Words in one or two mails take most of the memory and join few mails. In a small mailbox most
-    # words are of this kind. Neither number was measured.
-    min_mails = 3 if len(texts) >= 100 else 1
-    points, words = learn_words(texts, min_mails=min_mails, sublinear=True, punctuation=True)
+    points, words = learn_words(texts)
     if not words.words:
         return [], []
     n_others = max(len(texts) - 1, 1)
     nearest = neighbor_edges(points, min(n_neighbors, n_others), random_state=random_state)
     views = [_View(words, points)]
     graphs = [nearest.to_edge_list()]
-    points, words = header_points(headers, min_mails=min_mails)
+    points, words = header_points(headers)
     if words is not None:
         by_headers = SecondView(points, n_neighbors)
         views.append(_View(words, points, SECOND_VIEW_WEIGHT, by_headers.last_cosine))
@@ -435,6 +477,22 @@ def _labels_of_nodes(labels, node_of_name, n_nodes, *, path, example):
             f"called {example!r}, a label is about {next(iter(labels))!r}"
         )
     return found
+
+
+def _has_left_out_score(graph, known):
+    """Return which nodes have a score in `StableHFSClassifier.loo_scores_`.
+
+    The only label of a class or of a component of the graph has none.
+    """
+    _, component = scipy.sparse.csgraph.connected_components(graph.to_scipy(), directed=False)
+    is_labeled = known >= 0
+    is_scored = is_labeled & (
+        np.bincount(component[is_labeled], minlength=known.size)[component] > 1
+    )
+    for kind in (0, 1):
+        if np.count_nonzero(known == kind) == 1:
+            is_scored[known == kind] = False
+    return is_scored
 
 
 def _label_code(name, label):

@@ -78,15 +78,7 @@ def test_a_corpus_of_mail_becomes_a_graph_with_labels(tmp_path, capsys):
     path, out, labels = tmp_path / "sms.txt", tmp_path / "sms.tsv", tmp_path / "labels.csv"
     lines = ["spam\twin cheap money", "spam\twin money now", "ham\tlunch today", "ham\tlunch soon"]
     path.write_text("\n".join([*lines, lines[0]]))
-    options = [
-        "--drop-common",
-        "0",
-        "--drop-rare",
-        "0",
-        "--deduplicate",
-        "--label-template",
-        str(labels),
-    ]
+    options = ["--deduplicate", "--label-template", str(labels)]
     command = ["neighbors", str(path), "-k", "1", "-o", str(out), "--weight", "unit", *options]
     assert run([*command, "--json"]) == 0
     record = json.loads(capsys.readouterr().out)
@@ -163,7 +155,7 @@ def test_mails_are_joined_by_their_headers_too(tmp_path, capsys):
     for number, mail in enumerate(mails):
         (tmp_path / "box" / f"{number}.eml").write_text(mail)
     box, found = str(tmp_path / "box"), []
-    how = ["-k", "2", "--drop-common", "0", "--drop-rare", "0", "--quiet"]
+    how = ["-k", "2", "--quiet"]
     for more in ([], ["--headers"]):
         out = str(tmp_path / f"edges{len(more)}.csv")
         assert run(["neighbors", box, "-o", out, *how, *more]) == 0

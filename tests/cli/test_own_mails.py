@@ -151,8 +151,8 @@ def test_a_csv_of_numbers_is_points_and_one_of_texts_is_mail(tmp_path, capsys, t
 def test_mails_of_which_no_word_is_left_are_explained(tmp_path, capsys):
     (tmp_path / "texts.csv").write_text("text\nhi\nhi\n")
     out = ["-o", str(tmp_path / "e.tsv")]
-    assert run(["neighbors", str(tmp_path / "texts.csv"), "-k", "1", *out]) == 2
-    assert "drop fewer, with --drop-common 0 and --drop-rare 0" in capsys.readouterr().err
+    assert run(["neighbors", str(tmp_path / "texts.csv"), "-k", "1", *out, "--min-mails", "3"]) == 2
+    assert "drop fewer, with --min-mails 1" in capsys.readouterr().err
 
 
 def test_a_folder_without_mails_says_what_was_looked_for(tmp_path, capsys):

@@ -197,12 +197,21 @@ def mail_points():
     ]
     found = {}
     for name, settings in (
-        ("plain", {}),
-        ("sublinear", {"sublinear": True}),
-        ("marks", {"punctuation": True, "stemming": False}),
-        ("dropped", {"drop_common": 0.2, "drop_rare": 0.1, "min_mails": 2}),
+        ("default", {}),
+        ("plain", {"sublinear": False, "punctuation": False}),
+        ("sublinear", {"punctuation": False}),
+        ("marks", {"sublinear": False, "stemming": False}),
+        (
+            "dropped",
+            {
+                "drop_common": 0.2,
+                "drop_rare": 0.1,
+                "min_mails": 2,
+                "sublinear": False,
+                "punctuation": False,
+            },
+        ),
     ):
-        settings = {"drop_common": 0.0, "drop_rare": 0.0} | settings
         points, _ = gs.mail.text_points(texts, **settings)
         found[name] = points.toarray()
     return found

@@ -233,12 +233,12 @@ def mail_words():
             corpora[f"{path} {settings}"] = {"mails": mails, "counts": source.counts}
     vocabularies = {}
     for name, settings in (
-        ("stems", {}),
-        ("words", {"stemming": False}),
-        ("words and punctuation", {"stemming": False, "punctuation": True}),
+        ("stems", {"punctuation": False}),
+        ("words", {"stemming": False, "punctuation": False}),
+        ("words and punctuation", {"stemming": False}),
     ):
         for text in texts:
-            _, words = gs.mail.text_points([text], drop_common=0, drop_rare=0, **settings)
+            _, words = gs.mail.text_points([text], **settings)
             vocabularies[f"{name}: {text}"] = words.tolist()
     return {"vocabularies": vocabularies, "corpora": corpora}
 

@@ -138,7 +138,7 @@ def test_a_corpus_becomes_points(tmp_path):
     write(
         tmp_path, {"spam/1": mail("win money"), "ham/1": mail("lunch"), "ham/2": mail("lunch", "")}
     )
-    mails = datasets.load_mail(tmp_path, drop_common=0, drop_rare=0, min_mails=2)
+    mails = datasets.load_mail(tmp_path, min_mails=2)
     assert mails.columns.tolist() == ["body", "lunch"]
     assert mails.labels.tolist() == [0, 0, 1]
     half = 2**-0.5
