@@ -28,8 +28,6 @@ from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import average_precision_score, roc_auc_score
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer
 from ssl_data import SEED, cora, spam, spam_graph
 
 import graphsqueak as gs
@@ -40,12 +38,16 @@ LINEAR = LogisticRegression(max_iter=300)
 
 
 class Case(NamedTuple):
-    """A kind of graph: `draw(rng)` returns graph, classes and features; labels per draw."""
+    """A kind of graph: `draw(rng)` returns graph, classes and features.
+
+    With `is_rare` or `is_uneven`, labels are drawn at random, else equally many of each class.
+    """
 
     draw: Callable
     n_labels: tuple[int, ...]
     estimator: object = LINEAR
     is_rare: bool = False
+    is_uneven: bool = False
 
 
 def blocks(rng, n_nodes, degree, homophily, shares, *, n_parts=1):
@@ -113,12 +115,14 @@ def table(rng, truth, strength):
     return X
 
 
-def gaussian_case(homophily, distance, shares=(0.5, 0.3, 0.2), *, n_nodes=1500, n_parts=1):
+def gaussian_case(
+    homophily, distance, shares=(0.5, 0.3, 0.2), *, n_nodes=1500, n_parts=1, is_uneven=False
+):
     def draw(rng):
         graph, truth = blocks(rng, n_nodes, 8, homophily, shares, n_parts=n_parts)
         return graph, truth, gaussians(rng, truth, distance)
 
-    return Case(draw, (5 * len(shares), 20 * len(shares)))
+    return Case(draw, (5 * len(shares), 20 * len(shares)), is_uneven=is_uneven)
 
 
 def words_case(homophily, topical, shares=(0.5, 0.3, 0.2), *, n_nodes=1500, n_parts=1):
@@ -163,6 +167,8 @@ TUNING = {
     "words 0.9": words_case(0.9, 0.15),
     "60 parts 0.7": gaussian_case(0.7, 1.2, n_parts=60),
     "trees 0.4": trees(gaussian_case(0.4, 1.5)),
+    "uneven 0.6, noise": gaussian_case(0.6, 0.0, (0.7, 0.3), is_uneven=True),
+    "uneven 0.3": gaussian_case(0.3, 1.0, (0.7, 0.3), is_uneven=True),
     "fraud 3 %, 0.3": fraud_case(0.03, 0.3, 0.8),
     "fraud 2 %, -0.3": fraud_case(0.02, -0.3, 1.0),
 }
@@ -184,10 +190,10 @@ CHECKING = {
 }
 
 
-def draw_labels(rng, truth, n_labels, *, is_rare):
-    """Labeled nodes: at random for a rare class, else equally many of each class."""
+def draw_labels(rng, truth, n_labels, *, is_random):
+    """Labeled nodes: at random, or equally many of each class."""
     classes = truth.max() + 1
-    if is_rare:
+    if is_random:
         return rng.choice(truth.size, n_labels, replace=False)
     picks = [
         rng.permutation(np.flatnonzero(truth == c))[: n_labels // classes] for c in range(classes)
@@ -204,5 +210,104 @@ def draws(cases, n_draws, only=""):
             rng = np.random.default_rng([SEED, list(cases).index(name), seed, len(cases)])
             graph, truth, X = case.draw(rng)
             for n_labels in case.n_labels:
-                nodes = draw_labels(rng, truth, n_labels, is_rare=case.is_rare)
+                is_random = case.is_rare or case.is_uneven
+                nodes = draw_labels(rng, truth, n_labels, is_random=is_random)
                 yield name, case, n_labels, seed, gs.EdgeList.from_scipy(graph), truth, X, nodes
+
+
+def propagated(X, graph):
+    """10 steps of Z <- 0.15 X + 0.85 P Z, as a dense array."""
+    X = X.toarray() if scipy.sparse.issparse(X) else X
+    adjacency = graph.to_scipy().tocsr()
+    degree = graph.degrees()[:, None]
+    Z = X
+    for _ in range(10):
+        means = np.where(degree > 0, adjacency @ Z / np.where(degree > 0, degree, 1.0), Z)
+        Z = 0.15 * X + 0.85 * means
+    return Z
+
+
+def methods(case, graph, y, X):
+    """Yield the name of a method, its probabilities for all nodes, and its seconds."""
+    known = y >= 0
+    dense = X.toarray() if scipy.sparse.issparse(X) else X
+    tables = {
+        "features": lambda: X,
+        "propagated": lambda: propagated(X, graph),
+        "neighbors": lambda: gs.NeighborMeans().fit_transform(dense, graph=graph),
+    }
+    for name, make in tables.items():
+        start = time.process_time()
+        rows = make()
+        fitted = clone(case.estimator).fit(rows[known], y[known])
+        yield name, fitted.predict_proba(rows), time.process_time() - start
+    for name, model, more in (
+        ("graph", gs.StableHFSClassifier(random_state=SEED), ()),
+        ("stacking", gs.ssl.GraphStacking(case.estimator, random_state=SEED), (X,)),
+    ):
+        start = time.process_time()
+        model.fit(graph, y, *more)
+        yield name, model.predict_proba(), time.process_time() - start
+
+
+def measure(case, truth, probability, is_test):
+    """Accuracy in percent, or AUROC and average precision of a rare class."""
+    truth = truth[is_test]
+    probability = probability[is_test]
+    if not case.is_rare:
+        return {"accuracy": 100 * np.mean(probability.argmax(axis=1) == truth)}
+    score = probability[:, 1]
+    return {
+        "AUROC": 100 * roc_auc_score(truth, score),
+        "AP": 100 * average_precision_score(truth, score),
+    }
+
+
+def collect(cases, n_draws, only):
+    """Return, per case, number of labels and metric, the results of each method over draws."""
+    results: dict = {}
+    for name, case, n_labels, _, graph, truth, X, nodes in draws(cases, n_draws, only):
+        y = np.full(truth.size, -1)
+        y[nodes] = truth[nodes]
+        for method, probability, seconds in methods(case, graph, y, X):
+            found = measure(case, truth, probability, y == -1)
+            for metric, value in (found | {"seconds": seconds}).items():
+                row = results.setdefault((name, n_labels, metric), {})
+                row.setdefault(method, []).append(float(value))
+    return results
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--split", choices=["tuning", "checking"], default="checking")
+    parser.add_argument("--draws", type=int, default=5)
+    parser.add_argument("--only", default="", help="cases whose name begins so")
+    parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
+    add_data_option(parser)
+    arguments = parser.parse_args()
+    warnings.simplefilter("ignore")
+    cases = TUNING if arguments.split == "tuning" else CHECKING
+    rows = []
+    for (name, n_labels, metric), results in collect(
+        cases, arguments.draws, arguments.only
+    ).items():
+        means = {method: float(np.mean(values)) for method, values in results.items()}
+        row = {"data": name, "labels": n_labels, "metric": metric} | means
+        if metric != "seconds":
+            gain = np.array(results["stacking"]) - max(
+                (results["features"], results["graph"]), key=np.mean
+            )
+            row["gain"] = float(gain.mean())
+            row["error"] = float(gain.std(ddof=1) / np.sqrt(gain.size)) if gain.size > 1 else 0.0
+        rows.append(row)
+        if not arguments.json:
+            numbers = [
+                f"{key} {value:.1f}" for key, value in row.items() if isinstance(value, float)
+            ]
+            print(f"{name:<18}{n_labels:>5} {metric:<9}", ", ".join(numbers), flush=True)
+    if arguments.json:
+        print(json.dumps({"benchmark": "features", "rows": rows}))
+
+
+if __name__ == "__main__":
+    main()

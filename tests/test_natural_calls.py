@@ -87,13 +87,12 @@ gs.StableHFSRegressor().fit(path, {0: 0.5, 33: 2.5, 5: 0.7}).predict([3])
 gs.cross_validate(gs.StableHFSClassifier(), path, truth, n_splits=2)
 gs.cross_validate(gs.StableHFSClassifier(), graph, truth, scoring="roc_auc", n_splits=2)
 gs.cross_validate(gs.HFSClassifier(), path, truth_path, n_splits=2)
-gs.cross_validate(gs.Smoothed(logistic), path, truth, features=X, n_splits=2)
-gs.Smoothed(logistic).fit(path, truth, X).score(path, truth)
-gs.Smoothed(logistic).fit(path, truth_path, X).score(None, truth_path)
-gs.Smoothed(LinearRegression()).fit(path, y.astype(float), X).score(path, y.astype(float))
-gs.CorrectAndSmooth(logistic).fit(path, truth, X).score(path, truth)
-gs.Smoothed(logistic).fit(path, truth, X).predict([0, 33])
-gs.Smoothed(logistic).fit(path, truth, X).predict_proba([0, 33])
+gs.cross_validate(gs.GraphStacking(logistic), path, truth, features=X, n_splits=2)
+gs.GraphStacking(logistic).fit(path, truth, X).score(path, truth)
+gs.GraphStacking(logistic).fit(path, truth_path, X).score(None, truth_path)
+gs.GraphStacking(LinearRegression()).fit(path, y.astype(float), X).score(path, y.astype(float))
+gs.GraphStacking(logistic).fit(path, truth, X).predict([0, 33])
+gs.GraphStacking(logistic).fit(path, truth, X).predict_proba([0, 33])
 gs.NeighborMeans().fit_transform(X, graph=path)
 cross_val_score(gs.StableHFSClassifier(), gs.GraphNodes(path), truth, cv=gs.GraphSplit(2))
 """
@@ -111,7 +110,7 @@ REFUSED = {
     "gs.StableHFSClassifier().fit(path, y).predict(5)": "predict([5])",
     "gs.StableHFSClassifier().fit(path, y).predict([99])": "99",
     "gs.StableHFSClassifier().fit(names_path, [0, 1, 0, 1])": "pandas Series",
-    "gs.Smoothed(logistic).fit(path, truth)": "features",
+    "gs.GraphStacking(logistic).fit(path, truth)": "features",
     "analysis.communities(graph, seed=7)": "communities(..., random_state=7)",
     "analysis.communities(graph, n_clusters=3)": "spectral_clusters(graph, n_clusters=3)",
     "gs.compare(graph, H, seed=7)": "compare(..., random_state=7)",
