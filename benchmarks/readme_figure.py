@@ -35,7 +35,7 @@ def main():
         ("Random edges, 20 %", random_edges),
     )
     with style():
-        figure, axes = plt.subplots(1, 3, figsize=(10, 2.55), layout="constrained")
+        figure, axes = plt.subplots(1, 3, figsize=(10, 2.4), layout="constrained")
         for ax, (title, drawn) in zip(axes, panels, strict=True):
             draw_panel(ax, drawn, group, positions)
             n_parts = int(drawn.components().max()) + 1

@@ -260,7 +260,12 @@ def card(title, page, text, image=None):
 
 def grid(cards, columns):
     """Return cards in a grid with fewer columns on small screens."""
-    head = [f"````{{grid}} 1 {min(columns, 2)} {min(columns, 2)} {columns}", ":gutter: 3", ""]
+    head = [
+        f"````{{grid}} 1 {min(columns, 2)} {min(columns, 2)} {columns}",
+        ":gutter: 3",
+        ":padding: 0",
+        "",
+    ]
     return "\n".join([*head, *cards, "````", ""])
 
 

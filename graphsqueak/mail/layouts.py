@@ -30,17 +30,6 @@ from graphsqueak.mail.text import read_bytes_as_text
 from graphsqueak.system.paths import local_path, resolved
 from graphsqueak.validation import check_choice
 
-__all__ = [
-    "LAYOUTS",
-    "RawMail",
-    "find_layout",
-    "has_mail_texts",
-    "label_of_name",
-    "label_of_word",
-    "raw_mails",
-    "stable_name",
-]
-
 _LABEL_IN_NAMES = {"spam": 1, "junk": 1, "ham": 0}
 _LABEL_IN_TABLES = {
     **_LABEL_IN_NAMES,

@@ -25,8 +25,6 @@ from graphsqueak.sources.files.parts import ByteStream, PathsLike
 from graphsqueak.sources.files.reading import FileSource, detect_format, read_edges
 from graphsqueak.sources.files.text import detect_text_schema, read_text
 
-__all__ = ["follow_edges"]
-
 
 def follow_edges(
     path: PathsLike, *, poll: float = 0.2, schema_timeout: float = 1.0, **reading: Any

@@ -162,6 +162,19 @@ def written_paths():
     return list(dict.fromkeys(_written))
 
 
+def written_bytes(path):
+    """Return the size of a file that is written, or will be by `written_together`; None if none.
+
+    >>> written_bytes("missing/answer") is None
+    True
+    """
+    for file in _unpublished.get() or ():
+        if str(file.path) == str(path):
+            return os.path.getsize(file.file.name)
+    is_local_file = not is_remote(path) and local_path(path).is_file()
+    return local_path(path).stat().st_size if is_local_file else None
+
+
 class _FinishedFile:
     """File next to `target`, or in the temporary folder if it will be sent to an address.
 

@@ -37,11 +37,17 @@ from graphsqueak.ssl.features.neighborhood import (
     limit_row_entries,
     split_features,
 )
-from graphsqueak.validation import check_count
+from graphsqueak.validation import check_count, explain_keywords
 
 __all__ = ["NeighborMeans", "neighbor_features"]
 
 
+_NO_GRAPH = (
+    "NeighborMeans needs the graph; call fit_transform(X, graph=graph) or transform(X, graph)"
+)
+
+
+@explain_keywords()
 class NeighborMeans(TransformerMixin, BaseEstimator):
     """Transformer that appends means and deviations of the features over each node's neighbors.
 
@@ -118,7 +124,7 @@ class NeighborMeans(TransformerMixin, BaseEstimator):
         # Names and number of columns must be those of `fit`.
         features = validate_data(self, features, accept_sparse="csr", dtype=np.float64, reset=False)
         if graph is None:
-            raise InputError("NeighborMeans needs the graph: pass it as transform(X, graph)")
+            raise InputError(_NO_GRAPH)
         neighborhood = Neighborhood(graph, features.shape[0], ids)
         return neighbor_features(
             neighborhood, features, hops=self.hops, deviations=self.deviations
@@ -142,6 +148,9 @@ class NeighborMeans(TransformerMixin, BaseEstimator):
         graph, ids
             As in `transform`.
         """
+        # The graph may have been passed as y, or before X.
+        if graph is None:
+            raise InputError(_NO_GRAPH)
         return self.fit(X).transform(X, graph, ids=ids)
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> np.ndarray:

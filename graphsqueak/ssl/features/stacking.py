@@ -46,7 +46,7 @@ from graphsqueak.ssl.features.neighborhood import Neighborhood, split_features
 from graphsqueak.ssl.labels import class_labels, real_labels
 from graphsqueak.ssl.model_selection import MIN_LOO_LABELS
 from graphsqueak.ssl.new_nodes import find_nodes
-from graphsqueak.validation import check_count
+from graphsqueak.validation import check_count, explain_keywords
 
 __all__ = ["GraphStacking"]
 
@@ -59,6 +59,7 @@ DEFAULT_WEIGHTS = (1 / 3, 1 / 3, 1 / 3, 1.0, 0.0)
 NEIGHBOR_HOPS = 2
 
 
+@explain_keywords()
 class GraphStacking(BaseEstimator):
     """Classifier or regressor of nodes from their features, those of their neighbors and the graph.
 
