@@ -54,7 +54,7 @@ def blocks(rng, n_nodes, degree, homophily, shares, *, n_parts=1):
     """Degree-corrected block model: adjacency matrix and classes.
 
     An edge ends, with probability |homophily|, in the class it began in (in another one, if it is
-    negative), else anywhere. With `n_parts`, the nodes are split into that many unconnected graphs.
+    negative), else anywhere. With `n_parts`, the graph has `n_parts` unconnected parts.
     """
     truth = rng.choice(len(shares), n_nodes, p=shares)
     part = rng.integers(n_parts, size=n_nodes)

@@ -65,7 +65,8 @@ class GraphStacking(BaseEstimator):
 
     Use it if nodes have features and a graph joins them, whether or not neighbors are alike. It
     mixes an estimator of the features, the same estimator of the features of neighbors, and
-    `StableHFSClassifier` or `StableHFSRegressor`, with weights fitted by cross-validation.
+    the labels of neighbors (Stable-HFS), with weights fitted by cross-validation. With fewer than
+    about 50 labels these are uncertain: compare with the single models by `cross_validate`.
 
     Parameters
     ----------
