@@ -134,3 +134,13 @@ def test_long_sparse_rows_lose_their_smallest_entries_only():
     np.testing.assert_array_equal(
         limit_row_entries(short, max_entries=100).toarray(), before[:, :100]
     )
+
+
+def test_a_node_without_neighbors_keeps_its_features():
+    graph = gs.EdgeList(tail=[0], head=[1], n_nodes=3)
+    X = np.array([[1.0, 0.0], [0.0, 2.0], [5.0, 0.0]])
+    for features in (X, scipy.sparse.csr_matrix(X)):
+        means = gs.NeighborMeans(hops=1, deviations=False).fit_transform(features, graph=graph)
+        if scipy.sparse.issparse(means):
+            means = means.toarray()
+        np.testing.assert_allclose(means[:, 2:], X[[1, 0, 2]], atol=1e-12)
