@@ -168,9 +168,8 @@ def feature_rows(arguments):
                     "features": model.fit(features[nodes], truth[nodes]).predict(features),
                     "graph": gs.StableHFSClassifier(random_state=SEED).fit(graph, y).predict(),
                 }
-                for kind in (gs.Smoothed, gs.CorrectAndSmooth):
-                    both = kind(LogisticRegression(max_iter=300), random_state=SEED)
-                    answers[kind.__name__] = both.fit(graph, y, features).predict()
+                both = gs.ssl.GraphStacking(LogisticRegression(max_iter=300), random_state=SEED)
+                answers["GraphStacking"] = both.fit(graph, y, features).predict()
                 for method, answer in answers.items():
                     results.setdefault(method, []).append(float((answer == truth)[rest].mean()))
             means = {key: statistics.mean(value) for key, value in results.items()}

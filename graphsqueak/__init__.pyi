@@ -24,16 +24,15 @@ from graphsqueak.sparsifiers import StreamSparsifier as StreamSparsifier
 from graphsqueak.sparsifiers import TimedSparsifier as TimedSparsifier
 from graphsqueak.sparsifiers import certify as certify
 from graphsqueak.sparsifiers.sparsify import sparsify as sparsify
-from graphsqueak.ssl import CorrectAndSmooth as CorrectAndSmooth
 from graphsqueak.ssl import EigenfunctionClassifier as EigenfunctionClassifier
 from graphsqueak.ssl import GraphNodes as GraphNodes
 from graphsqueak.ssl import GraphSplit as GraphSplit
+from graphsqueak.ssl import GraphStacking as GraphStacking
 from graphsqueak.ssl import HFSClassifier as HFSClassifier
 from graphsqueak.ssl import NearestLabelClassifier as NearestLabelClassifier
 from graphsqueak.ssl import NeighborMeans as NeighborMeans
 from graphsqueak.ssl import PoissonClassifier as PoissonClassifier
 from graphsqueak.ssl import SimpleHFSClassifier as SimpleHFSClassifier
-from graphsqueak.ssl import Smoothed as Smoothed
 from graphsqueak.ssl import SparseHFSClassifier as SparseHFSClassifier
 from graphsqueak.ssl import SparseHFSRegressor as SparseHFSRegressor
 from graphsqueak.ssl import StableHFSClassifier as StableHFSClassifier
@@ -60,13 +59,13 @@ __all__ = [
     "Certificate",
     "Comparison",
     "ConvergenceWarning",
-    "CorrectAndSmooth",
     "DistanceWeightsWarning",
     "EdgeList",
     "EdgeSource",
     "EigenfunctionClassifier",
     "GraphNodes",
     "GraphSplit",
+    "GraphStacking",
     "HFSClassifier",
     "InputError",
     "LaplacianSolver",
@@ -74,7 +73,6 @@ __all__ = [
     "NeighborMeans",
     "PoissonClassifier",
     "SimpleHFSClassifier",
-    "Smoothed",
     "SpamFilter",
     "SparseHFSClassifier",
     "SparseHFSRegressor",

@@ -17,7 +17,7 @@ import graphsqueak as gs
 from graphsqueak import GraphNodes, GraphSplit, kernel, online, ssl
 from tests.ssl.graphs import hide, two_blocks
 
-WORDS = ("CorrectAndSmooth", "Smoothed")  # learn from a graph and a table
+WORDS = ("GraphStacking",)  # learn from a graph and a table
 ESTIMATORS = [
     (package, name)
     for package in (ssl, kernel, online)

@@ -18,7 +18,6 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
 import graphsqueak as gs
-from graphsqueak.sources.synthetic import random_graphs
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -90,13 +89,12 @@ gs.StableHFSRegressor().fit(path, {0: 0.5, 33: 2.5, 5: 0.7}).predict([3])
 gs.cross_validate(gs.StableHFSClassifier(), path, truth, n_splits=2)
 gs.cross_validate(gs.StableHFSClassifier(), graph, truth, scoring="roc_auc", n_splits=2)
 gs.cross_validate(gs.HFSClassifier(), path, truth_path, n_splits=2)
-gs.cross_validate(gs.Smoothed(logistic), path, truth, features=X, n_splits=2)
-gs.Smoothed(logistic).fit(path, truth, X).score(path, truth)
-gs.Smoothed(logistic).fit(path, truth_path, X).score(None, truth_path)
-gs.Smoothed(LinearRegression()).fit(path, y.astype(float), X).score(path, y.astype(float))
-gs.CorrectAndSmooth(logistic).fit(path, truth, X).score(path, truth)
-gs.Smoothed(logistic).fit(path, truth, X).predict([0, 33])
-gs.Smoothed(logistic).fit(path, truth, X).predict_proba([0, 33])
+gs.cross_validate(gs.GraphStacking(logistic), path, truth, features=X, n_splits=2)
+gs.GraphStacking(logistic).fit(path, truth, X).score(path, truth)
+gs.GraphStacking(logistic).fit(path, truth_path, X).score(None, truth_path)
+gs.GraphStacking(LinearRegression()).fit(path, y.astype(float), X).score(path, y.astype(float))
+gs.GraphStacking(logistic).fit(path, truth, X).predict([0, 33])
+gs.GraphStacking(logistic).fit(path, truth, X).predict_proba([0, 33])
 gs.NeighborMeans().fit_transform(X, graph=path)
 gs.sparsify(duckdb.sql("select 0 as source, 1 as target union select 1, 2"), keep=0.9)
 gs.sparsify(nx.MultiGraph(graph), keep=0.9)
@@ -126,7 +124,6 @@ gs.StableHFSClassifier().set_params(random_state=7).get_params()
 clone(gs.SparseHFSClassifier(keep=0.9))
 gs.cross_validate(gs.StableHFSClassifier(), graph, truth, scoring=["accuracy", "f1"], n_splits=2)
 GridSearchCV(gs.HFSClassifier(), {}, cv=gs.GraphSplit(2)).fit(gs.GraphNodes(graph), truth)
-gs.CorrectAndSmooth(logistic).fit(graph, truth_path, X).predict([0])
 gs.LaplacianSolver(graph).solve(np.eye(34)[0] - np.eye(34)[33])
 nx.resistance_distance(graph, 0, 33, backend="graphsqueak")
 cross_val_score(gs.StableHFSClassifier(), gs.GraphNodes(path), truth, cv=gs.GraphSplit(2))
@@ -145,7 +142,7 @@ REFUSED = {
     "gs.StableHFSClassifier().fit(path, y).predict(5)": "predict([5])",
     "gs.StableHFSClassifier().fit(path, y).predict([99])": "99",
     "gs.StableHFSClassifier().fit(names_path, [0, 1, 0, 1])": "pandas Series",
-    "gs.Smoothed(logistic).fit(path, truth)": "features",
+    "gs.GraphStacking(logistic).fit(path, truth)": "features",
     "analysis.communities(graph, seed=7)": "communities(..., random_state=7)",
     "analysis.communities(graph, n_clusters=3)": "spectral_clusters(graph, n_clusters=3)",
     "gs.compare(graph, H, seed=7)": "compare(..., random_state=7)",
@@ -211,7 +208,7 @@ REFUSED = {
     "gs.StableHFSClassifier().fit_predict(graph, y)": "fit(graph, y).predict()",
     "gs.StableHFSClassifier().fit(graph, y).labels_": "transduction_",
     "gs.StableHFSClassifier().fit(graph, 'club')": "get_node_attributes(graph, 'club')",
-    "gs.Smoothed(logistic).fit(graph, X, truth)": "fit(graph, y, features)",
+    "gs.GraphStacking(logistic).fit(graph, X, truth)": "fit(graph, y, features)",
     "gs.NeighborMeans().fit_transform(X, graph)": "fit_transform(X, graph=graph)",
     "gs.NeighborMeans().fit_transform(graph, X)": "fit_transform(X, graph=graph)",
 }
@@ -236,14 +233,11 @@ def test_signature_shows_names_of_types_and_all_parameters(name, function):
 
 
 def functions_with_a_random_state():
-    for package in (gs.analysis, random_graphs):
-        for name in package.__all__:
-            member = getattr(package, name)
-            if (
-                inspect.isfunction(member)
-                and "random_state" in inspect.signature(member).parameters
-            ):
-                yield name, member
+    generators = {name: getattr(gs.sources, name) for name in gs.sources.__all__}
+    analyses = {name: getattr(gs.analysis, name) for name in gs.analysis.__all__}
+    for name, member in (generators | analyses).items():
+        if inspect.isfunction(member) and "random_state" in inspect.signature(member).parameters:
+            yield name, member
 
 
 @pytest.mark.parametrize(("name", "function"), list(functions_with_a_random_state()))
@@ -389,8 +383,7 @@ gs.StableHFSRegressor().fit(form, {0: 0.5, 33: 2.5, 5: 0.7}).score(form, {0: 0.5
 gs.NearestLabelClassifier().fit(form, labels)
 gs.PoissonClassifier().fit(form, labels)
 gs.cross_validate(gs.HFSClassifier(), form, dict(enumerate(truth.tolist())), n_splits=2)
-gs.Smoothed(logistic).fit(form, dict(enumerate(truth.tolist())), pd.DataFrame(X))
-gs.CorrectAndSmooth(logistic).fit(form, dict(enumerate(truth.tolist())), pd.DataFrame(X))
+gs.GraphStacking(logistic).fit(form, dict(enumerate(truth.tolist())), pd.DataFrame(X))
 gs.NeighborMeans().fit_transform(pd.DataFrame(X), graph=form)
 gs.GraphNodes(form)
 """

@@ -167,10 +167,9 @@ def classifiers(folder):
             estimator.set_params(affinity="knn", n_neighbors=4)
         yield estimator.set_params(random_state=3)
         yield clone(estimator).fit(X, y)
-    for cls in (ssl.Smoothed, ssl.CorrectAndSmooth):
-        estimator = cls(LogisticRegression(), hops=1, n_folds=2, random_state=3)
-        yield estimator
-        yield clone(estimator).fit(graph(), classes, points(40))
+    estimator = ssl.GraphStacking(LogisticRegression(), hops=1, n_folds=2, random_state=3)
+    yield estimator
+    yield clone(estimator).fit(graph(), classes, points(40))
     yield ssl.NeighborMeans(hops=1, deviations=False).fit(points(40), graph=graph())
 
 

@@ -12,9 +12,8 @@ from graphsqueak.ssl.evaluation.cross_validation import cross_validate as cross_
 from graphsqueak.ssl.evaluation.detection import detection_report as detection_report
 from graphsqueak.ssl.evaluation.detection import find_positives as find_positives
 from graphsqueak.ssl.evaluation.detection import flag_positives as flag_positives
-from graphsqueak.ssl.features.correct_and_smooth import CorrectAndSmooth as CorrectAndSmooth
 from graphsqueak.ssl.features.neighbor_means import NeighborMeans as NeighborMeans
-from graphsqueak.ssl.features.smoothed import Smoothed as Smoothed
+from graphsqueak.ssl.features.stacking import GraphStacking as GraphStacking
 from graphsqueak.ssl.harmonic import HFSClassifier as HFSClassifier
 from graphsqueak.ssl.labels import AbsentLabelsWarning as AbsentLabelsWarning
 from graphsqueak.ssl.labels import AmbiguousLabelsWarning as AmbiguousLabelsWarning
@@ -29,10 +28,10 @@ __all__ = [
     "AbsentLabelsWarning",
     "AmbiguousLabelsWarning",
     "Bound",
-    "CorrectAndSmooth",
     "EigenfunctionClassifier",
     "GraphNodes",
     "GraphSplit",
+    "GraphStacking",
     "HFSClassifier",
     "HomophilyWarning",
     "LateLabelsWarning",
@@ -40,7 +39,6 @@ __all__ = [
     "NeighborMeans",
     "PoissonClassifier",
     "SimpleHFSClassifier",
-    "Smoothed",
     "SparseHFSClassifier",
     "SparseHFSRegressor",
     "StableHFSClassifier",

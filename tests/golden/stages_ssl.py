@@ -321,7 +321,7 @@ def label_baselines():
 
 
 def node_features():
-    """Models of node features smoothed over the graph, and means over neighbors."""
+    """Stacked models of node features and the graph, and means over neighbors."""
     graph, truth = three_blocks()
     rng = np.random.default_rng(67)
     features = rng.normal(size=(graph.n_nodes, 3)) + 0.8 * np.eye(3)[truth]
@@ -329,18 +329,16 @@ def node_features():
     many = hide_labels(truth, per_class=[45, 35, 25], seed=70)
     values = np.where(y >= 0, features[:, 0] + truth, np.nan)
     found = {}
-    for name, method in (("smoothed", gs.Smoothed), ("corrected", gs.CorrectAndSmooth)):
-        for hops in (4, 2):
-            model = method(LogisticRegression(), hops=hops, random_state=1)
-            model.fit(graph, y, features)
-            found[f"{name}_{hops}"] = model.predict()
-            found[f"{name}_{hops}_proba"] = model.predict_proba()[SAMPLED_NODES]
-        # With many labels the weights of the parts are chosen by cross-validation.
-        model = method(LogisticRegression(), random_state=1).fit(graph, many, features)
-        found[f"{name}_many"] = model.predict()
-        found[f"{name}_many_proba"] = model.predict_proba()[SAMPLED_NODES]
-        model = method(Ridge(), random_state=1).fit(graph, values, features)
-        found[f"{name}_values"] = model.predict()[SAMPLED_NODES]
+    for hops in (6, 2):
+        model = gs.GraphStacking(LogisticRegression(), hops=hops, random_state=1)
+        model.fit(graph, y, features)
+        found[f"stacking_{hops}"] = model.predict()
+        found[f"stacking_{hops}_proba"] = model.predict_proba()[SAMPLED_NODES]
+    model = gs.GraphStacking(LogisticRegression(), random_state=1).fit(graph, many, features)
+    found["stacking_many"] = model.predict()
+    found["stacking_many_proba"] = model.predict_proba()[SAMPLED_NODES]
+    model = gs.GraphStacking(Ridge(), random_state=1).fit(graph, values, features)
+    found["stacking_values"] = model.predict()[SAMPLED_NODES]
     means = gs.NeighborMeans(hops=2).fit_transform(features, graph=graph)
     found["neighbor_means"] = means[SAMPLED_NODES]
     return found
@@ -354,12 +352,12 @@ def cross_validation():
     found = {}
     in_memory = gs.StableHFSClassifier()
     streamed = gs.SparseHFSClassifier(n_edges=900, random_state=1)
-    smoothed = gs.Smoothed(LogisticRegression(), hops=1, random_state=1)
+    stacking = gs.GraphStacking(LogisticRegression(), hops=1, random_state=1)
     for name, estimator, parameters in (
         ("default", in_memory, {}),
         ("several", in_memory, {"scoring": ["accuracy", "f1_macro", "neg_log_loss"]}),
         ("streamed", streamed, {}),
-        ("features", smoothed, {"features": features}),
+        ("features", stacking, {"features": features}),
     ):
         scores = gs.cross_validate(estimator, graph, y, n_splits=3, random_state=2, **parameters)
         del scores["fit_time"]

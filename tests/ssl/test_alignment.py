@@ -346,11 +346,11 @@ ROWS = {
 
 @pytest.mark.parametrize("rows", ROWS)
 @pytest.mark.parametrize("graph", ["pandas", "networkx", "read into memory"])
-@pytest.mark.parametrize("model", [gs.Smoothed, gs.CorrectAndSmooth])
-def test_features_and_labels_meet_at_the_ids(model, graph, rows):
-    expected = model(LogisticRegression(), random_state=7).fit(MATRIX, Y, FEATURES)
+def test_features_and_labels_meet_at_the_ids(graph, rows):
+    expected = gs.GraphStacking(LogisticRegression(), random_state=7).fit(MATRIX, Y, FEATURES)
     X, ids = ROWS[rows]
-    fitted = model(LogisticRegression(), random_state=7).fit(GRAPHS[graph], Y, X, ids=ids)
+    fitted = gs.GraphStacking(LogisticRegression(), random_state=7)
+    fitted.fit(GRAPHS[graph], Y, X, ids=ids)
     assert np.mean(fitted.transduction_ == TRUTH) > 0.9
     np.testing.assert_array_equal(fitted.ids_, np.arange(N_NODES))
     if graph != "pandas":  # a table is read, with fewer steps
@@ -371,21 +371,21 @@ def test_rows_of_features_reach_their_nodes_where_the_graph_says_nothing(graph, 
     else:
         X = X.assign(a=column) if hasattr(X, "assign") else np.column_stack([column, X[:, 1]])
     y = np.where(Y < 0, -1, halves)
-    fitted = gs.Smoothed(LogisticRegression(C=100.0), random_state=7)
+    fitted = gs.GraphStacking(LogisticRegression(C=100.0), random_state=7)
     fitted.fit(GRAPHS[graph], y, X, ids=ids)
-    assert fitted.chosen_ == "estimator"
+    assert fitted.weights_["graph"] == 0
     np.testing.assert_array_equal(fitted.transduction_, halves)
 
 
 def test_values_and_features_meet_at_the_ids():
     values = np.where(Y < 0, np.nan, 10.0 * TRUTH)
-    expected = gs.Smoothed(LinearRegression(), random_state=7).fit(MATRIX, values, FEATURES)
+    expected = gs.GraphStacking(LinearRegression(), random_state=7).fit(MATRIX, values, FEATURES)
     X, ids = ROWS["shuffled frame"]
-    fitted = gs.Smoothed(LinearRegression(), random_state=7)
+    fitted = gs.GraphStacking(LinearRegression(), random_state=7)
     fitted.fit(GRAPHS["networkx"], pd.Series(values), X, ids=ids)
     np.testing.assert_allclose(fitted.transduction_, expected.transduction_, atol=1e-4)
     scores = gs.cross_validate(
-        gs.Smoothed(LinearRegression(), random_state=7),
+        gs.GraphStacking(LinearRegression(), random_state=7),
         GRAPHS["networkx"],
         pd.Series(values),
         features=X,
@@ -574,7 +574,7 @@ def test_rows_of_features_of_named_nodes_need_ids(graph):
         with pytest.raises(InputError, match=r"ids=|no row of features"):
             gs.NeighborMeans().fit_transform(X, graph=NAMED[graph])
         with pytest.raises(InputError, match=r"ids=|no row of features"):
-            gs.Smoothed(LogisticRegression()).fit(NAMED[graph], dict(enumerate(Y)), X)
+            gs.GraphStacking(LogisticRegression()).fit(NAMED[graph], dict(enumerate(Y)), X)
     expected = gs.NeighborMeans().fit_transform(FEATURES, graph=MATRIX)
     for X, ids in ((FEATURES, by_name), (frame.set_axis(by_name), None)):
         found = gs.NeighborMeans().fit_transform(X, graph=NAMED[graph], ids=ids)
@@ -583,11 +583,13 @@ def test_rows_of_features_of_named_nodes_need_ids(graph):
     found = gs.NeighborMeans().fit_transform(turned, graph=NAMED[graph])
     np.testing.assert_allclose(found, expected[::-1], atol=1e-9)
     y = pd.Series(Y, index=by_name)
-    model = gs.Smoothed(LogisticRegression(), random_state=7).fit(NAMED[graph], y, turned)
+    model = gs.GraphStacking(LogisticRegression(), random_state=7).fit(NAMED[graph], y, turned)
     assert model.ids_.tolist() == by_name[::-1].tolist()
     assert np.mean(model.transduction_ == TRUTH[::-1]) > 0.9
     # Rows of features list the nodes: an array of labels goes by them.
-    model = gs.Smoothed(LogisticRegression(), random_state=7).fit(NAMED[graph], Y[::-1], turned)
+    model = gs.GraphStacking(LogisticRegression(), random_state=7).fit(
+        NAMED[graph], Y[::-1], turned
+    )
     assert np.mean(model.transduction_ == TRUTH[::-1]) > 0.9
 
 

@@ -27,7 +27,13 @@ from graphsqueak.sources.files.parts import Part, PathsLike, find_parts
 from graphsqueak.sources.files.reading import FileSource, make_ids
 from graphsqueak.sources.files.text import ReadOptions
 from graphsqueak.sources.projections.entity_attribute_table import EntityAttributeTable
-from graphsqueak.validation import check_choice, check_comments, check_count, check_delimiter
+from graphsqueak.validation import (
+    check_choice,
+    check_comments,
+    check_count,
+    check_delimiter,
+    explain_keywords,
+)
 
 # Sampled edges for each edge that a sparsifier may keep: it needs some to choose from. On eight
 # kinds of tables, at 8 and 20 edges per entity kept, many times more edges change the error by at
@@ -35,6 +41,7 @@ from graphsqueak.validation import check_choice, check_comments, check_count, ch
 SAMPLED_PER_KEPT_EDGE = 1.5
 
 
+@explain_keywords()
 def read_projection(
     path: PathsLike,
     *,

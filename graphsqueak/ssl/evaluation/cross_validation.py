@@ -53,7 +53,7 @@ def cross_validate(
         Scorers of scikit-learn: "accuracy", "roc_auc", "average_precision", "f1_macro", ...
         Default: accuracy, or the coefficient of determination of a regressor.
     features : array or data frame of shape (n_nodes, n_features), optional
-        For `Smoothed` and `CorrectAndSmooth`, matched to nodes as in `Smoothed.fit`.
+        For `GraphStacking`, matched to nodes as in its `fit`.
     n_splits : int
         Number of folds of the labels (`GraphSplit`).
     random_state : int, Generator or None
@@ -79,8 +79,7 @@ def cross_validate(
             f"the first argument is a {type(estimator).__name__}, not an estimator: call "
             "cross_validate(estimator, graph, y), for example with StableHFSClassifier()"
         )
-    # `Smoothed` is a classifier if its estimator is one.
-    is_class = is_classifier(getattr(estimator, "estimator", estimator))
+    is_class = is_classifier(estimator)
     scorers = _scorers(scoring, "accuracy" if is_class else "r2")
     # A source is read again for each fold.
     source = as_stream(graph)

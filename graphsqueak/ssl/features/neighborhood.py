@@ -5,16 +5,7 @@ graph in memory P X is a sparse matrix product. For a stream, each product is on
 edges. The first pass also counts the degrees, so that k products take k passes. A source with a
 product of its own, such as an entity-attribute table, is multiplied exactly, without its edges.
 
-Walks of at most K steps, which go on with probability gamma after each, give (`propagate`)
-
-    Z = sum over k < K of (1 - gamma) gamma^k P^k X  +  gamma^K P^K X,       gamma = K / (K + 1),
-
-the personalized PageRank smoothing of [GBG19]. Without the limit a walk has K + 1 steps on average.
-
-References
-----------
-[GBG19] Gasteiger, Bojchevski, Guennemann. Predict then propagate: graph neural networks meet
-        personalized PageRank. ICLR 2019.
+If X is sparse, so is P X: `limit_row_entries` keeps it so after many steps.
 """
 
 from __future__ import annotations
@@ -34,16 +25,11 @@ from graphsqueak.sources.graph_like import GraphLike, as_stream
 from graphsqueak.sources.streamed_laplacian import StreamedLaplacian
 from graphsqueak.sources.tables import is_table
 
-__all__ = ["Neighborhood", "continuation_probability", "split_features"]
+__all__ = ["Neighborhood", "limit_row_entries", "split_features"]
 
-
-def continuation_probability(n_hops: int) -> float:
-    """Return the probability gamma that a walk of at most `n_hops` steps goes on after each step.
-
-    >>> continuation_probability(4)
-    0.8
-    """
-    return n_hops / (n_hops + 1)
+# Columns of sparse features that are multiplied at a time by a source with a product of its own,
+# which needs a dense block: 8 bytes per node and column.
+COLUMNS_PER_DENSE_BLOCK = 256
 
 
 def split_features(features: Any, ids: ArrayLike | None) -> tuple[Any, ArrayLike | None]:
@@ -196,61 +182,64 @@ class Neighborhood:
         )
         return edges, row
 
-    def means(self, X: np.ndarray) -> np.ndarray:
+    def means(self, X: Any) -> Any:
         """Return P X: a matrix product in memory, one pass over a stream.
 
         Parameters
         ----------
-        X : ndarray of shape (n_rows, K)
+        X : ndarray or sparse array of shape (n_rows, K)
+
+        Returns
+        -------
+        ndarray, or sparse array if X is sparse
         """
         if self.is_in_memory:
             if self._adjacency is None:
                 self._adjacency = self.to_edge_list().to_scipy().tocsr()
                 self._degrees = np.asarray(self._adjacency.sum(axis=1)).ravel()
             sums = self._adjacency @ X
-        elif self._degrees is None and self.source.is_materialized:
-            sums = self._read_degrees(X)
-        else:
+        elif not self.source.is_materialized:
             if self._degrees is None:
                 # The edges of such a source are a sample with exact degrees; its product is exact.
-                self._read_degrees(X)
-            # A X = D X - L X
-            with _report_missing_rows():
-                sums = self._degrees[:, None] * X - self._laplacian.multiply(X)
-        degrees = self._degrees[:, None]
-        has_neighbors = degrees > 0
-        return np.where(has_neighbors, sums / np.where(has_neighbors, degrees, 1.0), X)
+                self._read_sums(X[:, :0])
+            sums = self._multiply_by_source(X)
+        elif self._degrees is None or scipy.sparse.issparse(X):
+            sums = self._read_sums(X)
+        else:
+            sums = self._multiply_dense(X)
+        has_neighbors = self._degrees > 0
+        inverse = 1 / np.where(has_neighbors, self._degrees, 1.0)
+        if scipy.sparse.issparse(X):
+            isolated = scipy.sparse.diags_array(np.where(has_neighbors, 0.0, 1.0))
+            return (scipy.sparse.diags_array(inverse) @ sums + isolated @ X).tocsr()
+        return np.where(has_neighbors[:, None], sums * inverse[:, None], X)
 
-    def propagate(self, blocks: ArrayLike, n_hops: int) -> np.ndarray:
-        """Return all blocks averaged over walks of at most `n_hops` steps.
+    def _multiply_by_source(self, X):
+        """Return A X by the product of the source, which is dense."""
+        if not scipy.sparse.issparse(X):
+            return self._multiply_dense(X)
+        columns = X.tocsc()
+        blocks = [
+            scipy.sparse.csr_array(self._multiply_dense(columns[:, start:stop].toarray()))
+            for start, stop in _column_ranges(X.shape[1])
+        ]
+        return scipy.sparse.hstack(blocks, format="csr")
 
-        Parameters
-        ----------
-        blocks : array of shape (n_blocks, n_rows, C)
-            The blocks share the same products, and passes.
-        n_hops : int
-            K of the module's formula.
-        """
-        # Side by side, all blocks are multiplied in the same pass.
-        blocks = np.asarray(blocks)
-        start = np.concatenate(blocks, axis=1)
-        gamma = continuation_probability(n_hops)
-        total = start
-        # Horner's rule: Z_K = (1 - gamma) X + gamma P Z_(K - 1).
-        for _ in range(n_hops):
-            total = (1 - gamma) * start + gamma * self.means(total)
-        return np.array(np.split(total, len(blocks), axis=1))
+    def _multiply_dense(self, X):
+        # A X = D X - L X
+        with _report_missing_rows():
+            return self._degrees[:, None] * X - self._laplacian.multiply(X)
 
-    def _read_degrees(self, X):
-        """Count the degrees in one pass, and return A X from the same pass."""
+    def _read_sums(self, X):
+        """Return A X in one pass over the edges, which also counts the degrees."""
         n_rows = self.nodes.n_nodes
         degrees = np.zeros(n_rows)
-        sums = np.zeros(X.shape)
+        sums = scipy.sparse.csr_array(X.shape) if scipy.sparse.issparse(X) else np.zeros(X.shape)
         with _report_missing_rows():
             for tail, head, weight in self._laplacian.edges():
                 part = scipy.sparse.csr_array((weight, (tail, head)), shape=(n_rows, n_rows))
                 # Each edge is listed once, and counts in both directions.
-                sums += part @ X + part.T @ X
+                sums = sums + part @ X + part.T @ X
                 degrees += np.bincount(tail, weight, n_rows) + np.bincount(head, weight, n_rows)
         if self._is_position_id and self.source.n_nodes != n_rows:
             raise InputError(
@@ -260,6 +249,41 @@ class Neighborhood:
             )
         self._degrees = degrees
         return sums
+
+
+def limit_row_entries(matrix: Any, *, max_entries: int = 1_000) -> Any:
+    """Return a sparse matrix without the smallest entries of its long rows.
+
+    Means over many steps have an entry for nearly each node and column. A row with more than
+    `max_entries` entries keeps those that are larger than a fraction 1 / `max_entries` of the sum
+    of their absolute values, which are fewer.
+
+    Parameters
+    ----------
+    matrix : sparse array, or ndarray, which is returned as it is
+    max_entries : int
+
+    Examples
+    --------
+    >>> rows = scipy.sparse.csr_array([[6.0, 1.0, 3.0, 0.0], [0.0, 0.0, 9.0, 1.0]])
+    >>> limit_row_entries(rows, max_entries=2).toarray()
+    array([[6., 0., 0., 0.],
+           [0., 0., 9., 1.]])
+    """
+    if not scipy.sparse.issparse(matrix):
+        return matrix
+    matrix = matrix.tocsr(copy=True)
+    n_entries = np.diff(matrix.indptr)
+    cutoff = abs(matrix).sum(axis=1) / max_entries
+    cutoff[n_entries <= max_entries] = 0.0
+    matrix.data[abs(matrix.data) < np.repeat(cutoff, n_entries)] = 0.0
+    matrix.eliminate_zeros()
+    return matrix
+
+
+def _column_ranges(n_columns):
+    starts = range(0, n_columns, COLUMNS_PER_DENSE_BLOCK)
+    return [(start, min(start + COLUMNS_PER_DENSE_BLOCK, n_columns)) for start in starts]
 
 
 def _range_hint(n_rows):

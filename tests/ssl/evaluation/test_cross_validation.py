@@ -55,7 +55,7 @@ def test_values_features_and_a_function():
         return float((model.predict(nodes) == labels).mean())
 
     got = gs.cross_validate(
-        gs.Smoothed(LogisticRegression(), random_state=7),
+        gs.GraphStacking(LogisticRegression(), random_state=7),
         graph,
         truth,
         features=truth[:, None],
