@@ -26,10 +26,6 @@ from graphsqueak.sparsifiers.result import (
 from graphsqueak.system.atomic import atomic_file
 from graphsqueak.system.memory import readable_size
 
-# A symmetric scipy matrix has two entries per edge, of 8 + 4 bytes each.
-_BYTES_PER_EDGE = 24
-# Rows of the table of nodes, so that it fits on a screen. No other figure depends on it.
-_N_NODES_SHOWN = 10
 # Figures of `SparsifyResult.record` in the table of the input. Zeros are left out.
 _INPUT_FIGURES = (
     "nodes",
@@ -139,8 +135,8 @@ def _header_entries(result, file_sizes):
     yield "Edges", f"{n_read:,} → {n_kept:,}", f"{percent(n_kept / max(n_read, 1))} kept"
     yield (
         "Memory",
-        _size_change(_BYTES_PER_EDGE * n_read, _BYTES_PER_EDGE * n_kept),
-        ("as a sparse matrix"),
+        _size_change(_matrix_bytes(n_read), _matrix_bytes(n_kept)),
+        "as a sparse matrix",
     )
     if file_sizes is not None:
         yield "Files", _size_change(*file_sizes), "input and output"
@@ -187,6 +183,11 @@ def _short_worst_case(result):
         return span, f"the weight of a cut ({confidence})"
     error = round_up(100 * certificate.epsilon_upper, 3)
     return f"{error} %", f"no cut is off by more ({confidence})"
+
+
+def _matrix_bytes(n_edges):
+    """Return the bytes of a symmetric scipy matrix: two entries per edge, of 8 + 4 bytes each."""
+    return 24 * n_edges
 
 
 def _size_change(before, after):
@@ -325,7 +326,8 @@ def _degree_parts(result):
     )
     ends = np.concatenate([sparsifier.tail, sparsifier.head])
     n_kept = np.bincount(ends, minlength=sparsifier.n_nodes)
-    largest = np.argsort(-before, kind="stable")[:_N_NODES_SHOWN]
+    # As many rows as fit on a screen.
+    largest = np.argsort(-before, kind="stable")[:10]
     ids = sparsifier.ids[largest].astype(str)
     yield _table(
         zip(ids, before[largest], after[largest], n_kept[largest], strict=True),
