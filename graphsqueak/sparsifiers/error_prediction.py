@@ -162,7 +162,9 @@ class ErrorCurve(NamedTuple):
         return math.ceil(1 / inverse * (1 - 1e-12))
 
 
-def sampling_error_curve(edges, resistance, *, epsilon, n_nodes, n_seen=None, known=None):
+def sampling_error_curve(
+    edges, resistance, *, epsilon, n_nodes, n_seen=None, known=None, rtol=0.05
+):
     """Return `sampling_error` as a function of the number of edges.
 
     Parameters
@@ -173,7 +175,9 @@ def sampling_error_curve(edges, resistance, *, epsilon, n_nodes, n_seen=None, kn
         The curve is exact near this error, and interpolated between a few points elsewhere.
     known : (int, float), optional
         A number of edges and its error, if only more edges are of interest: the curve begins there,
-        and takes a quarter of the time. The number of edges for `epsilon` is mostly within 4 %.
+        and has few other points, which takes about a quarter of the time.
+    rtol : float
+        Relative difference to `epsilon` at which the curve that begins at `known` is close enough.
 
     Examples
     --------
@@ -195,19 +199,21 @@ def sampling_error_curve(edges, resistance, *, epsilon, n_nodes, n_seen=None, kn
     # error of the sampling so far, and only the whole stream would have none.
     most = size if n_seen is None else max(size - 1, fewest)
     if known is None:
-        n_steps = _N_CURVE_POINTS
         points = {n: error_of(n) for n in np.geomspace(fewest, most, _N_CURVE_POINTS)}
     else:
-        n_steps = _N_CURVE_POINTS // 3
-        points = dict([known]) | {most: error_of(most)}
+        # A dense graph needs 2 n / epsilon^2 edges: most graphs need about as many.
+        guess = int(np.clip(2 * n_nodes / epsilon**2, known[0], most))
+        points = {n: error_of(n) for n in (guess, most)} | dict([known])
     if n_seen is not None:
         points[max(n_seen, size)] = 0.0
-    for _ in range(n_steps):
+    for _ in range(_N_CURVE_POINTS):
         # Secant steps towards epsilon.
         n_edges = _curve_through(points).edges_for(epsilon)
         if n_edges in points or not fewest <= n_edges <= most:
             break
         points[n_edges] = error_of(n_edges)
+        if known is not None and abs(points[n_edges] - epsilon) <= rtol * epsilon:
+            break
     return _curve_through(points)
 
 
