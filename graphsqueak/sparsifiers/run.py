@@ -489,7 +489,11 @@ def _certificate(source, sparsifier, stream, config, delta):
 def _choose_subgraph(source, n_edges, config):
     """Read the graph into memory; return its best subgraph and the expected error."""
     with reporter(config.progress, "reading again, for a subgraph"):
-        graph = as_edge_list(source).simplified()
+        graph = as_edge_list(source)
+        n_forest = graph.n_nodes - 1 - int(graph.components().max(initial=-1))
+        # Here, since `keep` is a fraction of all edges, repeated ones included.
+        check_connected(n_edges, graph.n_nodes, n_forest=n_forest, n_seen=graph.n_edges)
+        graph = graph.simplified()
     with reporter(config.progress, "choosing a subgraph"):
         return best_subgraph(graph, n_edges, seed=seed_from(config.random_state))
 

@@ -319,7 +319,7 @@ def test_the_spectrum_of_a_larger_graph_is_that_of_dense_algebra():
 
 def test_no_eigenvalue_below_the_error_bar_of_lambda_2():
     """After three steps lambda_2 has not been found; the bar covers it as often as it says."""
-    graph = random_graph(70_316, n_nodes=520, n_edges=3_000)
+    graph = random_graph(70_316, n_nodes=1_020, n_edges=6_000)
     truth = np.linalg.eigvalsh(graph.laplacian().toarray())[1]
     n_missed, n_runs, delta = 0, 40, 0.2
     for seed in range(n_runs):
