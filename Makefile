@@ -1,4 +1,4 @@
-# Every target sets up its own .venv and may be run again at any time.
+# Targets create .venv if it does not exist. They can be run repeatedly.
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
@@ -11,7 +11,7 @@ demo: $(READY)
 test: lint
 	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -q -n 2
 
-# Before a commit, in less than a minute: style, and the tests of what was changed, slow ones left out.
+# Checks before a commit, in about a minute: style, and the fast tests of changed files.
 check: lint
 	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -q -n 2 -m "not slow" $$($(BIN)/python .ci/changed_tests.py)
 
@@ -21,13 +21,13 @@ lint: $(READY)
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/mypy
 
-# Pages that are written from the code, and then the site, in build/site, without the network.
+# Write the generated pages, then build the site in build/site. Needs no network.
 docs: .venv/ready-docs
 	$(BIN)/python docs/generate.py
 	$(BIN)/python docs/site/build.py
 
-# The lowest version of every dependency that pyproject.toml allows, and what is not slow. Old releases
-# are not to blame for what has been deprecated since.
+# Fast tests with the lowest version of every dependency that pyproject.toml allows. Warnings about
+# later deprecations in these versions are ignored.
 OLDEST := .venv-oldest
 test-oldest: $(OLDEST)/ready
 	OPENBLAS_NUM_THREADS=1 NUMBA_CACHE_DIR=$(CURDIR)/$(OLDEST)/numba \
@@ -41,18 +41,18 @@ $(OLDEST)/ready: pyproject.toml
 	--resolution lowest-direct --editable '.[test]'
 	touch $@
 
-# Known faults of what we depend on; asks a database on the network.
+# Known vulnerabilities of the dependencies. Needs the network.
 audit: $(READY)
 	$(BIN)/pip install --quiet --disable-pip-version-check 'pip-audit>=2.7'
 	$(BIN)/pip-audit --skip-editable
 
-# Broken files for MINUTES, then the differential test at full length.
+# Damaged files for MINUTES, then the differential test with more examples.
 MINUTES ?= 10
 fuzz: $(READY)
 	$(BIN)/python -m tests.fuzz.run --minutes $(MINUTES)
 	HYPOTHESIS_PROFILE=long $(BIN)/pytest -q tests/sources/files/test_differential.py
 
-# Real data are looked up in $$GRAPHSQUEAK_DATA, else in ../shared/data.
+# Real data sets are read from the folder $$GRAPHSQUEAK_DATA; benchmarks skip those that are absent.
 bench: .venv/ready-bench
 	@for study in benchmarks/bench_*.py; do echo "== $$study"; $(BIN)/python $$study $(ARGS) || exit 1; done
 

@@ -1,8 +1,8 @@
-"""Print the tests of what was changed since main, for `make check`.
+"""Print the tests of the files that differ from main, for `make check`.
 
-A module has its own doctests, and tests/ mirrors the package: of graphsqueak/ssl/stable.py the file
-tests/ssl/test_stable.py is printed, or the folder tests/ssl where there is no such file. On main
-itself what is not committed counts, or the last commit if all is.
+Tests mirror the package. For graphsqueak/ssl/stable.py, the module itself (its doctests) and
+tests/ssl/test_stable.py are printed, or the folder tests/ssl if that file does not exist. On main,
+uncommitted changes count, or the last commit if there are none.
 """
 
 import subprocess
@@ -13,29 +13,30 @@ ALWAYS = Path("tests/test_house.py")
 
 
 def main():
-    """Print paths, blanks between them; none lies inside another."""
+    """Print the paths of the tests, without paths inside other printed folders."""
     found = {ALWAYS, *(test for path in changed_files() for test in tests_of(path))}
     print(*sorted(path for path in found if found.isdisjoint(path.parents)))
 
 
 def changed_files():
-    """Files that differ from where the branch left main, new ones among them."""
+    """Return the files that differ from the merge base with main, including new files."""
     base = git("merge-base", "HEAD", "main") or git("rev-parse", "HEAD")
     changed = git("diff", "--name-only", *base) + git("ls-files", "--others", "--exclude-standard")
     return map(Path, changed or git("diff", "--name-only", "HEAD~1"))
 
 
 def tests_of(path):
-    """The existing tests of one file."""
+    """Return the existing tests of a file."""
     top, *inner = path.parts
-    if top == "tests" and (inner[-1].startswith("test_") or len(inner) == 1):
-        candidates = [path]
-    elif top == "tests":
-        candidates = [path.parent]  # what the tests of a folder share
+    if top == "tests":
+        is_shared_helper = len(inner) > 1 and not inner[-1].startswith("test_")
+        candidates = [path.parent if is_shared_helper else path]
     elif top == "graphsqueak" and path.suffix == ".py" and path.stem != "__init__":
         mirror = Path("tests", *inner)
-        own, folders = mirror.with_name(f"test_{path.stem}.py"), mirror.parents[:-2]
-        candidates = [path, next(filter(exists, [own, *folders]), own)]
+        own_test = mirror.with_name(f"test_{path.stem}.py")
+        enclosing_folders = mirror.parents[:-2]
+        nearest = next(filter(exists, [own_test, *enclosing_folders]), own_test)
+        candidates = [path, nearest]
     else:
         candidates = [Path("tests/test_docs.py"), Path("tests/test_package.py")]
     return filter(exists, candidates)

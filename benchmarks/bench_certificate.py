@@ -92,7 +92,7 @@ def large(n_edges, n_nodes):
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "edges.parquet"
         write_edges(graph, path)
-        certify(small := sources.complete(2100), small.to_edge_list(), steps=1)  # compiles
+        certify(small := sources.complete(2100), small.to_edge_list(), max_iter=1)  # compiles
         edges = read_edges(path)
         sparsifier = sparsify(edges, n_edges=40 * n_nodes, random_state=SEED)
         arrow = seconds_of(lambda: [None for _ in pq.ParquetFile(path).iter_batches(2**20)])

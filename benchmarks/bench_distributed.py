@@ -11,8 +11,7 @@ Edges lie in 16 Parquet files; a guided tree, or one of another shape, sparsifie
 
 The thread is the unit: this benchmark and its workers run with one thread each for numba, BLAS and
 Arrow, so that two workers have twice what one has and no more. Every run reads the same files,
-which are in the page cache, takes the same seed and must give the same bytes. What each step costs
-is what docs/howto/dask.md calculates with.
+which are in the page cache, takes the same seed and must give the same bytes.
 """
 
 import argparse

@@ -68,7 +68,7 @@ def compare(graph):
             continue
         expected = forecast.expect(n_edges)
         made = sparsify(graph, n_edges=n_edges, random_state=SEED)
-        found = certify(graph, made, random_state=SEED, steps=150)
+        found = certify(graph, made, random_state=SEED, max_iter=150)
         yield {
             "keep": share,
             "per_node": n_edges / graph.n_nodes,

@@ -1,6 +1,7 @@
 """The shape of Friendster: 65 million nodes, 1.8 billion edges, three edges a node kept.
 
-    python benchmarks/bench_friendster.py [--share S] [--folder DIR] [--every SECONDS] [--json]
+    python benchmarks/bench_friendster.py [--share S] [--folder DIR] [--json]
+                                          [--checkpoint-interval SECONDS]
     python benchmarks/bench_friendster.py --quick
 
 The stream is made as it is read and never stored: edge e is a function of the seed and of e alone.
@@ -9,7 +10,7 @@ s = 2/3, so that the number of nodes of degree d falls as d^-2.5, and c makes th
 about 5,214, as in com-Friendster; ids are the ranks, shuffled. --share 0.2 runs a fifth of both,
 nodes and edges.
 
-With --folder the run saves a checkpoint there every so many seconds and, stopped in any way, goes
+With --folder the run saves a checkpoint there at this interval and, stopped in any way, goes
 on from the last one when it is started again with the same options. What is printed as it goes, and
 at the end, tells of the edges since this start.
 """
@@ -44,7 +45,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--share", type=float, default=1.0, help="of the nodes and of the edges")
     parser.add_argument("--folder", type=Path, help="where checkpoints are, and go")
-    parser.add_argument("--every", type=float, default=900.0, help="seconds between checkpoints")
+    parser.add_argument(
+        "--checkpoint-interval", type=float, default=900.0, help="seconds between checkpoints"
+    )
     parser.add_argument("--quick", action="store_true", help=f"a share of {QUICK:g}")
     parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
     options = parser.parse_args()
@@ -52,7 +55,7 @@ def main():
     row = measure(
         QUICK if options.quick else options.share,
         folder=options.folder,
-        checkpoint_interval=options.every,
+        checkpoint_interval=options.checkpoint_interval,
         report=not options.json,
     )
     if options.json:

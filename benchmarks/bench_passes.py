@@ -6,7 +6,7 @@
 both, share of equal decisions (`agree`), nodes that differ and those that it calls undecided,
 draws in which the first are more than the second (`missed`), passes.
 `once`: one pass, as from a pipe, on a sparsifier (plain), on one with
-`priority_fraction=0.5` (favored),
+`priority_fraction=0.5` (priority),
 and with exact sums at labeled nodes (ours).
 
 Mails (shipped), k = 100, 300 and 979 neighbors, 5 % of the edges; nested rings, moons, blobs,
@@ -94,7 +94,7 @@ def measure_passes(graph, truth, y, n_edges, seed):
 
 def measure_once(graph, truth, y, n_edges, seed):
     row = {}
-    for name, priority_fraction in (("plain", 0), ("favored", 0.5), ("ours", "auto")):
+    for name, priority_fraction in (("plain", 0), ("priority", 0.5), ("ours", "auto")):
         clf = gs.SparseHFSClassifier(
             n_edges=n_edges, priority_fraction=priority_fraction, max_passes=1, random_state=seed
         )

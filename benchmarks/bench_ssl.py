@@ -236,7 +236,7 @@ def variants(dense, small, y, seed):
         state = SEED + 10 * seed + number
         coarse = gs.sparsify(dense, n_edges=n_edges, options=uncalibrated, random_state=state)
         yield "plain", gs.StableHFSClassifier(random_state=state).fit(coarse, y).predict(), 0.05
-        for method, share in (("calibrated", 0.0), ("favored", 0.5), ("label-aware", "auto")):
+        for method, share in (("calibrated", 0.0), ("priority", 0.5), ("label-aware", "auto")):
             clf = gs.SparseHFSClassifier(
                 keep=0.05, priority_fraction=share, max_passes=1, random_state=state
             )

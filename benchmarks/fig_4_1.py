@@ -1,13 +1,13 @@
 """The thesis' synthetic experiment (Figure 4.1): when is a dense neighbor graph worth its edges?
 
-    python benchmarks/fig_4_1.py [--quick | --points N] [--json] [--out FIGURE.png]
+    python benchmarks/fig_4_1.py [--quick | --points N] [--json] [--figure]
 
-12,100 points in the plane in four stacked clusters, the two upper ones of one class; two labels in
-the uppermost and two in the lowermost cluster; the unweighted k-NN graph for k = 100, ..., 12,000,
-made as a stream from a k-d tree. Per k: accuracy of Stable-HFS on all edges and of Sparse-HFS on
-the same stream, mean of 10 draws of labels, and the share of the edges that Sparse-HFS kept.
-Clusters are further apart than wide: below k = n / 4 they are not joined and the labels cannot
-spread (what no label reaches counts as wrong), and at k = n there is no structure left.
+12,100 points in the plane in four clusters, the two upper ones of one class; two labels in the
+uppermost and two in the lowermost cluster; the unweighted k-NN graph for k = 100, ..., 12,000,
+streamed from a k-d tree. For each k: the accuracy of Stable-HFS on all edges and of Sparse-HFS on
+the same stream, means of 10 draws of labels, and the fraction of the edges that Sparse-HFS kept.
+Clusters are further apart than wide. Below k = n / 4 they are not connected and labels cannot
+spread; nodes in a component without a label count as wrong. At k = n the graph is complete.
 """
 
 import argparse
@@ -25,7 +25,7 @@ from graphsqueak.ssl.base import UnreachedWarning
 SEED = 41_004
 N_POINTS = 12_100  # of the thesis
 BLOCK = 500  # points whose neighbors are found at a time
-IN_MEMORY = 6e7  # edges up to which the graph is held, for exact Stable-HFS
+IN_MEMORY = 6e7  # edges up to which the graph is loaded, for exact Stable-HFS
 KS = (100, 1000, 2000, 3000, 3500, 4000, 4500, 5000, 6000, 8000, 12_000)
 
 
@@ -34,7 +34,7 @@ def main():
     parser.add_argument("--quick", action="store_true", help="a tenth of the points")
     parser.add_argument("--points", type=int, default=N_POINTS, help="number of points")
     parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
-    parser.add_argument("--out", help="write the two curves as a figure")
+    parser.add_argument("--figure", action="store_true", help="write docs/fig_4_1.svg")
     parser.add_argument("--draws", type=int, default=10)
     parser.add_argument("--per-node", type=int, default=20, help="edges per node that are kept")
     parser.add_argument("--most", type=float, default=IN_MEMORY, help="edges of the exact solution")
@@ -52,8 +52,8 @@ def main():
             print_row(row, header=len(rows) == 1)
     if arguments.json:
         print(json.dumps({"benchmark": "fig_4_1", "rows": rows}))
-    if arguments.out:
-        draw(rows, points, truth, arguments.out)
+    if arguments.figure:
+        draw(rows, points, truth)
 
 
 def stacked(n):
@@ -139,27 +139,32 @@ def print_row(row, *, header):
     )
 
 
-def draw(rows, points, truth, path):
-    """The three panels of the thesis' figure: points, accuracy, and the ratio of edges."""
-    import matplotlib
+def draw(rows, points, truth):
+    """Draw the three panels of the figure of the thesis: points, accuracy, and the edges kept."""
+    from figure_style import BLUE, GRAY, RED, draw_nodes, save, style
+    from matplotlib import pyplot as plt
 
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    figure, (cloud, left, right) = plt.subplots(
-        1, 3, figsize=(9, 3), width_ratios=(0.35, 1, 1), layout="constrained"
-    )
-    for label, color in ((1, "tab:blue"), (0, "tab:orange")):
-        cloud.scatter(*points[truth == label][:1000].T, s=1, color=color)
-    cloud.set(xticks=[], yticks=[], title="(a)", aspect="equal")
-    ks = [row["k"] for row in rows]
-    left.plot(ks, [row["exact"] for row in rows], "o-", label="Stable-HFS, all edges")
-    left.plot(ks, [row["sparse"] for row in rows], "s--", label="Sparse-HFS")
-    left.set(xlabel="neighbors k", ylabel="accuracy", title="(b)")
-    left.legend()
-    right.semilogy(ks, [row["share"] for row in rows], "s-")
-    right.set(xlabel="neighbors k", ylabel="edges of H / edges of G", title="(c)")
-    figure.savefig(path, dpi=100)
+    with style():
+        figure, (cloud, left, right) = plt.subplots(
+            1, 3, figsize=(9, 3), width_ratios=(0.35, 1, 1), layout="constrained"
+        )
+        for label, color in ((1, BLUE), (0, RED)):
+            draw_nodes(cloud, points[truth == label][:150], color=color, size=3)
+        cloud.set_title("points")
+        ks = [row["k"] for row in rows]
+        left.plot(ks, [row["exact"] for row in rows], "o", color=GRAY, markersize=8)
+        left.plot(ks, [row["sparse"] for row in rows], "s-", color=BLUE, markersize=4)
+        left.set(xlabel="neighbors per point", title="accuracy")
+        left.annotate("all edges", (ks[-1], 0.9), color=GRAY, ha="right")
+        left.annotate("Sparse-HFS", (ks[-1], 0.96), color=BLUE, ha="right")
+        fractions = [100 * row["share"] for row in rows]
+        right.semilogy(ks, fractions, "s-", color=BLUE, markersize=4)
+        right.set(xlabel="neighbors per point", title="edges kept (%)")
+        right.yaxis.set_major_formatter("{x:g}")
+        right.annotate(
+            f"{fractions[-1]:.1f} %", (ks[-1], 1.2 * fractions[-1]), color=BLUE, ha="right"
+        )
+        save(figure, "fig_4_1.svg")
 
 
 if __name__ == "__main__":

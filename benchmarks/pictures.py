@@ -1,122 +1,114 @@
-"""The pictures of README.md and docs/explanation/concepts.md, drawn anew from computed graphs.
+"""Draw the figures of docs/explanation/concepts.md from computed graphs.
 
-python benchmarks/pictures.py        # writes docs/*.png
+python benchmarks/pictures.py        # writes docs/*.svg
 """
 
-from pathlib import Path
-
-import matplotlib
-
-matplotlib.use("Agg")
 import numpy as np
+from figure_style import BLUE, GRAY, RED, draw_edges, draw_nodes, save, style
 from matplotlib import pyplot as plt
-from matplotlib.collections import LineCollection
 
 import graphsqueak as gs
 
-DOCS = Path(__file__).parent.parent / "docs"
-BLUE, RED, GREEN, GRAY = "#4477aa", "#cc6677", "#228833", "#bbbbbb"
+# Edges of equal width are drawn as one path, so weights are rounded to a few widths.
+WIDTHS = (0.3, 0.7, 1.2, 1.8)
 
 
 def main():
-    """Draw all three."""
-    drawings = {
-        "sparsifier.png": sparsifier,
-        "resistance.png": resistance,
-        "labels.png": labels,
-    }
-    for name, draw in drawings.items():
-        figure = draw()
-        figure.savefig(DOCS / name, dpi=72, metadata={"Software": None})
-        plt.close(figure)
-        print(f"docs/{name}  {(DOCS / name).stat().st_size / 1000:.0f} kB")
+    """Draw all figures."""
+    with style():
+        save(sparsifier(), "sparsifier.svg")
+        save(resistance(), "resistance.svg")
+        save(labels(), "labels.svg")
 
 
 def two_communities(rng):
-    """Two dense groups of 40 nodes, joined by three edges, and where to draw them."""
-    angle, radius = rng.uniform(0, 2 * np.pi, 80), np.sqrt(rng.uniform(0, 1, 80))
-    place = np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
-    place[40:, 0] += 3.2
-    inside = [(u, v) for u in range(80) for v in range(u) if u // 40 == v // 40]
-    pairs = [pair for pair in inside if rng.uniform() < 0.7]
-    return gs.EdgeList.from_pairs([*pairs, (3, 43), (11, 57), (29, 71)]), place
+    """Return two dense groups of 40 nodes, joined by three edges, and positions of the nodes."""
+    angle = rng.uniform(0, 2 * np.pi, 80)
+    radius = np.sqrt(rng.uniform(0, 1, 80))
+    positions = np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
+    positions[40:, 0] += 3.2
+    within = [(u, v) for u in range(80) for v in range(u) if u // 40 == v // 40]
+    pairs = [pair for pair in within if rng.uniform() < 0.7]
+    return gs.EdgeList.from_pairs([*pairs, (3, 43), (11, 57), (29, 71)]), positions
 
 
 def sparsifier():
-    """A graph, its sparsifier, and cuts of both."""
+    """Draw a graph, its sparsifier, and the weights of cuts of both."""
     rng = np.random.default_rng(20_181)
-    graph, place = two_communities(rng)
+    graph, positions = two_communities(rng)
+    positions = positions[graph.ids]
+    is_right = positions[:, 0] > 1.6
     H = gs.sparsify(graph, n_edges=300, random_state=7)
     figure, axes = plt.subplots(
-        1, 3, figsize=(11, 3.1), layout="constrained", width_ratios=[1.5, 1.5, 1]
+        1, 3, figsize=(9, 2.7), layout="constrained", width_ratios=[1.5, 1.5, 1]
     )
-    place = place[graph.ids]
-    for ax, drawn, title in ((axes[0], graph, "edges"), (axes[1], H, "kept, reweighted")):
-        draw_graph(ax, drawn, place, drawn.weight * 0.25, BLUE)
-        ax.set_title(f"{drawn.n_edges:,} {title}")
+    titles = (f"graph: {graph.n_edges:,} edges", f"sparsifier: {H.n_edges:,} edges, reweighted")
+    for ax, drawn, title in zip(axes, (graph, H), titles, strict=False):
+        connects = is_right[drawn.tail] != is_right[drawn.head]
+        width = np.array(WIDTHS)[np.minimum(drawn.weight // 2, len(WIDTHS) - 1).astype(int)]
+        for value in WIDTHS:
+            chosen = ~connects & (width == value)
+            draw_edges(
+                ax, positions, drawn.tail[chosen], drawn.head[chosen], color=BLUE, width=value
+            )
+        draw_edges(ax, positions, drawn.tail[connects], drawn.head[connects], color=RED, width=1.6)
+        draw_nodes(ax, positions, color=GRAY, size=8)
+        ax.set_title(title)
     sides = rng.uniform(size=(graph.n_nodes, 400)) < rng.uniform(0.02, 0.5, 400)
-    side_of = sides ^ ((place[:, :1] > 1.6) & (np.arange(400) % 4 == 0))
-    whole, kept = (cuts(drawn, side_of) for drawn in (graph, H))
-    axes[2].plot([0, whole.max()], [0, whole.max()], color="black", linewidth=0.8)
-    axes[2].scatter(whole, kept, s=7, alpha=0.5, color=RED, linewidth=0)
-    axes[2].set(title="400 cuts", xlabel="weight in the graph", ylabel="in the sparsifier")
+    # Every fourth cut is near the one between the communities.
+    sides = sides ^ (is_right[:, None] & (np.arange(400) % 4 == 0))
+    exact = cut_weights(graph, sides)
+    approximate = cut_weights(H, sides)
+    axes[2].plot([0, exact.max()], [0, exact.max()], color=GRAY, linewidth=1)
+    axes[2].scatter(exact, approximate, s=6, alpha=0.5, color=BLUE, linewidth=0)
+    axes[2].set(title="400 cuts", xlabel="weight in the graph", ylabel="weight in the sparsifier")
     axes[2].locator_params(nbins=4)
     return figure
 
 
 def resistance():
-    """A square with a tail, every edge with its effective resistance."""
-    pairs = [("ann", "bob"), ("bob", "cy"), ("cy", "dan"), ("dan", "ann"), ("dan", "eve")]
-    graph = gs.EdgeList.from_pairs([*pairs, ("eve", "flo")])
-    corner = {"ann": (0, 0), "bob": (0, 1), "cy": (1, 1), "dan": (1, 0), "eve": (2, 0)}
-    corner["flo"] = (3, 0)
-    place = np.array([corner[name] for name in graph.ids], dtype=float)
+    """Draw a square with a tail, with the effective resistance of every edge."""
+    pairs = [("a", "b"), ("b", "c"), ("c", "d"), ("d", "a"), ("d", "e"), ("e", "f")]
+    graph = gs.EdgeList.from_pairs(pairs)
+    position = {"a": (0, 0), "b": (0, 1), "c": (1, 1), "d": (1, 0), "e": (2, 0), "f": (3, 0)}
+    positions = np.array([position[name] for name in graph.ids], dtype=float)
     values = gs.effective_resistance(graph)
-    figure, ax = plt.subplots(figsize=(6, 2.4), layout="constrained")
-    colors = [RED if value > 0.99 else BLUE for value in values]
-    draw_graph(ax, graph, place, np.full(graph.n_edges, 2.5), colors, size=60)
+    figure, ax = plt.subplots(figsize=(5, 2), layout="constrained")
     for u, v, value in zip(graph.tail, graph.head, values, strict=True):
-        x, y = place[[u, v]].mean(axis=0)
-        ax.annotate(f"{value:.2f}", (x + 0.05, y + 0.05))
-    for name, (x, y) in zip(graph.ids, place, strict=True):
-        ax.annotate(name, (x, y + (0.1 if y > 0 else -0.18)), ha="center")
-    ax.set_ylim(-0.35, 1.3)
+        color = RED if value > 0.99 else BLUE
+        draw_edges(ax, positions, [u], [v], color=color, width=2.5)
+        x, y = positions[[u, v]].mean(axis=0)
+        ax.annotate(f"{value:.2f}", (x + 0.05, y + 0.06), color=color)
+    draw_nodes(ax, positions, color=GRAY, size=50)
+    ax.annotate("bridges", (2, -0.3), color=RED, ha="center")
+    ax.set_ylim(-0.4, 1.25)
     return figure
 
 
 def labels():
-    """Two rings of points: two labels each, and what a harmonic function makes of them."""
+    """Draw two rings of points, two labels in each, and the predicted labels of all points."""
     rng = np.random.default_rng(20_182)
     angle = rng.uniform(0, 2 * np.pi, 400)
     radius = np.where(np.arange(400) < 200, 1.0, 2.0) + rng.normal(0, 0.08, 400)
     points = np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
     y = np.full(400, -1)
-    y[[0, 1]], y[[200, 201]] = 0, 1
+    y[[0, 1]] = 0
+    y[[200, 201]] = 1
     graph = gs.neighbor_edges(points, 8, metric="euclidean").to_edge_list()
-    said = gs.StableHFSClassifier(random_state=7).fit(graph, y).transduction_
-    figure, axes = plt.subplots(1, 2, figsize=(7, 3.3), layout="constrained")
-    draw_graph(axes[0], graph, points, np.full(graph.n_edges, 0.6), GRAY, size=0)
-    for ax, known, title in ((axes[0], y, "4 labels"), (axes[1], said, "400 answers")):
-        for value, color in ((-1, GRAY), (0, BLUE), (1, RED)):
-            ax.scatter(*points[known == value].T, s=10 if value < 0 else 22, color=color, zorder=3)
+    predicted = gs.StableHFSClassifier(random_state=7).fit(graph, y).transduction_
+    figure, axes = plt.subplots(1, 2, figsize=(6, 3), layout="constrained")
+    draw_edges(axes[0], points, graph.tail, graph.head, color=GRAY, width=0.3)
+    panels = ((axes[0], y, 60, "4 labels"), (axes[1], predicted, 16, "400 predictions"))
+    for ax, classes, label_size, title in panels:
+        for value, color, size in ((-1, GRAY, 5), (0, BLUE, label_size), (1, RED, label_size)):
+            draw_nodes(ax, points[classes == value], color=color, size=size)
         ax.set_title(title)
-        ax.set_aspect("equal")
-        ax.axis("off")
     return figure
 
 
-def draw_graph(ax, graph, place, widths, colors, *, size=12):
-    """Edges as lines, nodes as dots."""
-    lines = place[np.column_stack([graph.tail, graph.head])]
-    ax.add_collection(LineCollection(lines, linewidths=widths, colors=colors, alpha=0.7))
-    ax.scatter(*place.T, s=size, color="black", zorder=3)
-    ax.set_aspect("equal")
-    ax.axis("off")
-
-
-def cuts(graph, sides):
-    """Weight of the edges between each column's nodes and the others."""
-    return ((sides[graph.tail] != sides[graph.head]) * graph.weight[:, None]).sum(axis=0)
+def cut_weights(graph, sides):
+    """Return the weight of the cut that each column of `sides` defines."""
+    return graph.weight @ (sides[graph.tail] != sides[graph.head])
 
 
 if __name__ == "__main__":

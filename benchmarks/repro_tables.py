@@ -4,9 +4,9 @@
 
 Every run has its own order of the rows (its own blocks, in the last table) and its own seed; ours
 is the mean and the standard deviation over runs, next to the printed figures. The verdicts are
-those of `repro_page`. `--write` puts the tables into docs/research/reproduction.md, between its
-marks; `--verdicts` computes the verdicts on the page again, from the figures on the page. Data are
-looked up as `real_data` says; missing data sets are left out.
+those of `repro_page`. `--write` stores the results in reproduction.csv and writes
+docs/research/reproduction.md. Data are looked up as `real_data` says; missing data sets are left
+out.
 
 Algorithm 14 of the thesis (PROS-N-KONS) prints the step sigma_t / 2. For the squared loss with
 predictions within C = 1, sigma is 1/8, so these rows ("printed step") have eta = 1/16. The rows
@@ -21,7 +21,7 @@ import numpy as np
 from online_data import available, load_online
 from printed import SKEGD_1, THESIS_5_1, THESIS_5_2
 from real_data import add_data_option
-from repro_page import read, verdict, write
+from repro_page import OURS, verdict, write
 from threadpoolctl import threadpool_limits
 
 from graphsqueak.online import (
@@ -41,7 +41,6 @@ from graphsqueak.online.evaluation import best_scores
 WIDE = {"kernel": "gaussian", "kernel_params": {"bandwidth": 8.0}}
 NEWTON = {"PROS-N-KONS": PROSNKONS, "CON-KONS": CONKONS, "B-KONS": BKONS}
 STEPS = {"printed step": 1 / 16, "auto step": "auto"}  # eta of Table 5.1
-OURS = "ours, defaults"
 
 
 def main():
@@ -51,10 +50,7 @@ def main():
     )
     parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
     add_data_option(parser)
-    parser.add_argument("--write", action="store_true", help="put the tables into the page")
-    parser.add_argument(
-        "--verdicts", action="store_true", help="compute the verdicts on the page again, and stop"
-    )
+    parser.add_argument("--write", action="store_true", help="store the results and write the page")
     parser.add_argument(
         "--runs", type=int, help="runs per row instead of 15 (3 where they are long)"
     )
@@ -62,10 +58,6 @@ def main():
     options = parser.parse_args()
     if options.quick and options.write:
         parser.error("the page is for whole runs; leave out --quick")
-    if options.verdicts:
-        for name in options.only:
-            write(name, read(name), ours=OURS)
-        return
     tables = {}
     for name in options.only:
         rows = []
@@ -76,7 +68,7 @@ def main():
                     print(name, *(f"{key} {_text(v)}" for key, v in row.items()), flush=True)
         tables[name] = rows
         if options.write and rows:
-            write(name, rows, ours=OURS)
+            write(name, rows)
     if options.json:
         print(json.dumps({"benchmark": "repro_tables", "tables": tables}))
 
@@ -211,7 +203,7 @@ def adversarial(options):
                     **_STEP,
                 )
             for theta in thetas[:3]:
-                rows[f"SkeGD, theta {theta:g}, bandwidth .3"] = lambda seed, T, theta=theta: SkeGD(
+                rows[f"SkeGD, theta {theta:g}, bandwidth 0.3"] = lambda seed, T, theta=theta: SkeGD(
                     regularization=1.0,
                     cycle=max(int(theta * (T - 100)), 1),
                     transfer="paper",
@@ -286,7 +278,7 @@ def _summary(row, values, printed):
         "printed_sd": deviation,
         "printed_kept": size,
     }
-    return row | {"verdict": verdict(row, ours=OURS)}
+    return row | {"verdict": verdict(row)}
 
 
 def _text(value):

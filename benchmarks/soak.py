@@ -1,6 +1,6 @@
 """A long run through a pipe, killed and resumed, against one that nobody disturbed.
 
-    python benchmarks/soak.py [--quick] [--json] [--edges MILLIONS] [--every SECONDS]
+    python benchmarks/soak.py [--quick] [--json] [--edges MILLIONS] [--checkpoint-interval SECONDS]
 
 Edges are made on the fly and piped as text into `graphsqueak sparsify -` with a checkpoint every
 five seconds (every second with --quick): where 300 million edges take half a minute, a checkpoint
@@ -42,7 +42,7 @@ def main():
     parser.add_argument("--quick", action="store_true", help="20 million edges")
     parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
     parser.add_argument("--edges", type=int, help="millions of edges (default: 300)")
-    parser.add_argument("--every", type=float, help="seconds between two checkpoints")
+    parser.add_argument("--checkpoint-interval", type=float, help="seconds between two checkpoints")
     parser.add_argument("--make", nargs=2, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.make:
@@ -51,7 +51,7 @@ def main():
     n_edges = 10**6 * (arguments.edges or (20 if arguments.quick else 300))
     rows = []
     with tempfile.TemporaryDirectory() as folder:
-        every = str(arguments.every or (1 if arguments.quick else 5))
+        every = str(arguments.checkpoint_interval or (1 if arguments.quick else 5))
         place = Path(folder)
         for row in chain(
             soak(place, n_edges, every), shapes(place, arguments.quick), many(arguments.quick)

@@ -1,4 +1,4 @@
-"""Graphs too large to keep: read, measure, sparsify and learn on them.
+"""One-pass spectral sparsifiers of large graphs, with a measured error, and learning on them.
 
 The names below are the public interface; each is imported when first used. Two names in their
 signatures stand for several types:
@@ -70,5 +70,36 @@ __all__, __getattr__, __dir__ = lazy_names(
         "sparsify": "sparsifiers.sparsify",
         "ssl": "",
         "write_edges": "sources",
+    },
+    other_names={
+        "DiGraph": "EdgeList, whose edges have no direction",
+        "Graph": "EdgeList.from_pairs(edges) or read_edges(frame)",
+        "Sparsifier": "StreamSparsifier or sparsify(graph, keep=0.1)",
+        "communities": "analysis.communities(graph)",
+        "cross_val_predict": "StableHFSClassifier().fit(graph, y).predict()",
+        "cross_val_score": "cross_validate(estimator, graph, y)['test_score']",
+        "draw": "analysis.draw(graph)",
+        "from_networkx": "EdgeList.from_networkx(graph)",
+        "from_numpy": "EdgeList.from_scipy(matrix)",
+        "from_pandas": "read_edges(frame)",
+        "from_pandas_edgelist": "read_edges(frame)",
+        "from_polars": "read_edges(frame)",
+        "from_scipy": "EdgeList.from_scipy(matrix)",
+        "karate_club_graph": "networkx.karate_club_graph(), which is accepted as a graph",
+        "load": "read_edges(path)",
+        "louvain_communities": "analysis.communities(graph, method='louvain')",
+        "pagerank": "analysis.rank(graph)",
+        "rank": "analysis.rank(graph)",
+        "read": "read_edges(path)",
+        "read_csv": "read_edges(path)",
+        "read_edgelist": "read_edges(path)",
+        "read_parquet": "read_edges(path)",
+        "read_weighted_edgelist": "read_edges(path)",
+        "resistance_distance": "effective_resistance(graph, [(u, v)])",
+        "save": "write_edges(graph, path)",
+        "sparsifier": "sparsify(graph, keep=0.1)",
+        "spectral_clusters": "analysis.spectral_clusters(graph, n_clusters=8)",
+        "spectral_embedding": "analysis.spectral_embedding(graph, n_components=2)",
+        "write_edgelist": "write_edges(graph, path)",
     },
 )

@@ -26,7 +26,7 @@ _tables: dict[str, Mapping[str, str]] = {}
 
 
 def lazy_names(
-    package: str, home: Mapping[str, str]
+    package: str, home: Mapping[str, str], other_names: Mapping[str, str] | None = None
 ) -> tuple[list[str], Callable[[str], Any], Callable[[], list[str]]]:
     """Return `__all__`, `__getattr__` and `__dir__` of a package.
 
@@ -37,6 +37,8 @@ def lazy_names(
     home : mapping of str to str
         The module, relative to the package, in which each public name lives; "" says that the
         name is itself a module of the package.
+    other_names : mapping of str to str, optional
+        Names that users of other libraries type, and the expression that works instead.
 
     Examples
     --------
@@ -49,7 +51,9 @@ def lazy_names(
 
     def get(name: str) -> Any:
         if name not in home:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+            call = (other_names or {}).get(name)
+            hint = "" if call is None else f"; use {call}"
+            raise AttributeError(f"module {package!r} has no attribute {name!r}{hint}")
         if not home[name]:
             return import_module(f"{package}.{name}")
         return getattr(import_module(f"{package}.{home[name]}"), name)

@@ -371,7 +371,7 @@ def write_example(name: str, folder: str | Path = ".", *, force: bool = False) -
 
     Parameters
     ----------
-    name : {"events", "karate", "logins", "social", "spam"}
+    name : {"events", "karate", "logins", "mail", "social", "spam"}
         Key of `EXAMPLES`, which describes the files.
     folder : str or Path
         Folder for the files; it is created if it does not exist.
@@ -493,6 +493,65 @@ def _write_spam(folder):
     write_columns({"node": spam.ids, "label": label, "truth": truth}, folder / "labels.csv")
 
 
+# Words of the generated mails: of topics of ham and spam, and of any mail.
+HAM_TOPICS = (
+    "meeting agenda minutes room monday notes project budget slides schedule review deadline",
+    "patch branch commit test build release bug compiler server merge version code",
+    "dinner weekend birthday kids photos train holiday recipe concert garden mother cinema",
+)
+SPAM_TOPICS = (
+    "cheap pills pharmacy prescription discount order viagra delivery doctor quality shop buy",
+    "winner prize lottery claim million dollars transfer bank account confidential urgent reward",
+    "credit loan mortgage refinance approved rates cash income home opportunity guaranteed offer",
+)
+COMMON_WORDS = (
+    "please today time new send need good work week call see thanks hello now best first one "
+    "people help better question reply free message read day know make list information"
+)
+
+
+def _write_mail(folder):
+    """Write 400 generated mails, 20 later ones, and the labels of 80."""
+    rng = np.random.default_rng(43)
+    n_mails = 420
+    n_known = 80
+    is_spam = rng.random(n_mails) < 0.4
+    ids = np.array([f"m{number:03d}" for number in range(n_mails)])
+    texts = [_generate_text(rng, SPAM_TOPICS if spam else HAM_TOPICS) for spam in is_spam]
+    n_shops = 9
+    senders = [
+        f"offer@shop{rng.integers(n_shops)}.example"
+        if spam
+        else f"colleague{number % 12}@x.example"
+        for number, spam in enumerate(is_spam)
+    ]
+    mails = {
+        "id": ids,
+        "subject": [" ".join(text.split()[:3]) for text in texts],
+        "sender": senders,
+        "text": texts,
+    }
+    n_first = 400
+    write_columns({name: column[:n_first] for name, column in mails.items()}, folder / "mails.csv")
+    write_columns({name: column[n_first:] for name, column in mails.items()}, folder / "later.csv")
+    truth = np.where(is_spam, "spam", "ham")
+    is_known = np.isin(np.arange(n_mails), rng.choice(n_first, size=n_known, replace=False))
+    known = {"node": ids, "label": np.where(is_known, truth, None), "truth": truth}
+    write_columns(known, folder / "known.csv")
+
+
+def _generate_text(rng, topics):
+    """Return 12 to 30 words; in one of eight mails few of them are of a topic."""
+    topic_words = topics[rng.integers(len(topics))].split()
+    common_words = COMMON_WORDS.split()
+    topic_fraction = 0.1 if rng.random() < 1 / 8 else 0.5
+    words = [
+        rng.choice(topic_words if rng.random() < topic_fraction else common_words)
+        for _ in range(rng.integers(12, 31))
+    ]
+    return " ".join(words)
+
+
 EXAMPLES: Mapping[str, Example] = {
     "events": Example(
         "contacts of 240 people in two weeks, whose teams change after the first",
@@ -515,6 +574,16 @@ EXAMPLES: Mapping[str, Example] = {
         "graphsqueak label logins.csv known.csv --project -o review.csv --positive-class fraud "
         "--top 100",
         _write_logins,
+    ),
+    "mail": Example(
+        "mails of two weeks, and those of the next day (generated)",
+        {
+            "mails.csv": "400 mails: id, subject, sender, text",
+            "later.csv": "20 mails: id, subject, sender, text",
+            "known.csv": "80 known mails: node, label; truth of all, for comparison",
+        },
+        "graphsqueak spam mails.csv --labels known.csv -o scores.csv",
+        _write_mail,
     ),
     "social": Example(
         "friendships in 25 groups that a few friendships connect (generated)",

@@ -31,7 +31,6 @@ References
         1949.
 """
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -42,7 +41,6 @@ __all__ = [
     "Sample",
     "expand",
     "find_scale",
-    "find_scale_from_sums",
     "importance_weights",
     "inclusion_probabilities",
     "local_pivotal_sample",
@@ -52,10 +50,6 @@ __all__ = [
     "subsample_weights",
     "systematic_sample",
 ]
-
-# Probabilities this close to 0 or 1 are final: sums and differences of probabilities have rounding
-# errors of 1e-16 each. Halved or doubled, no sample changes.
-_PROBABILITY_TOLERANCE = 1e-12
 
 
 class Sample(NamedTuple):
@@ -142,35 +136,20 @@ def find_scale(score: np.ndarray, budget: float) -> float:
     >>> find_scale(np.array([1.0, 1.0, 0.5]), 2.5)
     1.0
     """
-    return find_scale_from_sums(lambda scale: _capped_sums(score, scale), score.size, budget)
-
-
-def find_scale_from_sums(
-    capped_sums: Callable[[float], tuple[int, float]], size: int, budget: float
-) -> float:
-    """Solve `find_scale` for `size` scores that are only available through sums.
-
-    Parameters
-    ----------
-    capped_sums : callable
-        Given c, return the number of scores with c * score >= 1 and the sum of the others.
-    size : int
-        Number of scores.
-    budget : float
-    """
-    if size <= budget:
+    if score.size <= budget:
         return np.inf
     scale = 0.0
-    _, remaining_sum = capped_sums(scale)
+    n_capped, remaining_sum = _capped_sums(score, scale)
     # Items capped at 1 take one unit of the budget each, the others share the rest. The scale only
     # grows, and so does the set of capped items: a few rounds are enough.
     while remaining_sum > 0:
-        n_capped, remaining_sum = capped_sums(scale)
-        new_scale = (budget - n_capped) / remaining_sum if remaining_sum > 0 else np.inf
+        new_scale = (budget - n_capped) / remaining_sum
         if new_scale <= scale:
-            break
+            return scale
         scale = new_scale
-    return scale
+        n_capped, remaining_sum = _capped_sums(score, scale)
+    # All positive scores are capped, and the budget is not used up.
+    return np.inf if scale > 0 else 0.0
 
 
 def inclusion_probabilities(score: np.ndarray, size: int) -> np.ndarray:
@@ -238,9 +217,7 @@ def local_pivotal_sample(
 @njit_cached
 def _decide_by_pairs(prob, similarity, item_uniforms, winner_uniforms):
     """Turn probabilities into zeros and ones, in place."""
-    undecided = np.flatnonzero(
-        (prob > _PROBABILITY_TOLERANCE) & (prob < 1 - _PROBABILITY_TOLERANCE)
-    )
+    undecided = np.flatnonzero((prob > 0.0) & (prob < 1.0))
     n_undecided = undecided.size
     n_rounds = 0
     while n_undecided > 1:
@@ -250,8 +227,9 @@ def _decide_by_pairs(prob, similarity, item_uniforms, winner_uniforms):
         _compete(prob, undecided[a], undecided[b], winner_uniforms[n_rounds])
         # The larger position first: the last entry takes the place of a decided one.
         for position in (max(a, b), min(a, b)):
+            # A competition leaves a probability of exactly 0 or 1.
             p = prob[undecided[position]]
-            if p < _PROBABILITY_TOLERANCE or p > 1 - _PROBABILITY_TOLERANCE:
+            if p == 0.0 or p == 1.0:
                 n_undecided -= 1
                 undecided[position] = undecided[n_undecided]
         n_rounds += 1

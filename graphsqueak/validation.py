@@ -4,10 +4,13 @@ Public functions check their input once, with these functions, and private funct
 again. Every message names the value, the place and the fix.
 """
 
+import difflib
+import inspect
 import numbers
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
 from functools import wraps
-from typing import ParamSpec, TypeVar
+from typing import TYPE_CHECKING, ClassVar, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,6 +18,7 @@ from numpy.typing import ArrayLike
 from graphsqueak.errors import InputError, Parameter
 
 __all__ = [
+    "OtherNames",
     "check_adjacency",
     "check_block",
     "check_choice",
@@ -64,6 +68,12 @@ def check_count(name, value, *, least=1):
     return int(value)
 
 
+def _percentage(value):
+    """Return the number that a text such as "50%" stands for, or None."""
+    found = re.fullmatch(r"\s*([\d.]+)\s*%\s*", value) if isinstance(value, str) else None
+    return float(found[1]) / 100 if found else None
+
+
 def check_real(name, value, *, least=-np.inf, above=-np.inf, below=np.inf):
     """Return `value` as a float with least <= value, above < value < below.
 
@@ -71,7 +81,9 @@ def check_real(name, value, *, least=-np.inf, above=-np.inf, below=np.inf):
     1e-08
     """
     if not isinstance(value, numbers.Real) or isinstance(value, bool):
-        raise InputError(Parameter(name, value), " must be a number")
+        number = _percentage(value)
+        fix = "" if number is None else f"; give {number:g} for {value}"
+        raise InputError(Parameter(name, value), f" must be a number{fix}")
     value = float(value)
     if not (least <= value and above < value < below):
         low = f"at least {least}" if least > -np.inf else f"above {above}"
@@ -161,7 +173,10 @@ def check_adjacency(matrix):
     graphsqueak.errors.InputError: this looks like a Laplacian ...
     """
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
-        raise InputError(f"an adjacency matrix is square, not of shape {matrix.shape}")
+        edges = ""
+        if matrix.ndim == 2 and matrix.shape[1] in (2, 3):
+            edges = "; for rows of edges, pass EdgeList(tail=rows[:, 0], head=rows[:, 1])"
+        raise InputError(f"an adjacency matrix is square, not of shape {matrix.shape}{edges}")
     if matrix.nnz and not np.isfinite(matrix.data).all():
         raise InputError("the adjacency matrix has infinite or NaN entries; remove them")
     _refuse_laplacian(matrix)
@@ -260,15 +275,58 @@ def check_block(B, n_nodes):
     return block
 
 
-def explain_keywords(**working_calls: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Decorate a function such that keywords of other libraries raise an error with a working call.
+# Parameters, by the names that other libraries and everyday language have for them. The first one
+# that a function has is the one that is meant.
+_SYNONYMS = {
+    "by": ("method",),
+    "cv": ("n_splits",),
+    "d": ("n_components",),
+    "dim": ("n_components",),
+    "eps": ("epsilon",),
+    "error": ("epsilon",),
+    "folds": ("n_splits",),
+    "frac": ("keep",),
+    "fraction": ("keep",),
+    "iterations": ("max_iter",),
+    "k": ("n_clusters", "n_components", "n_neighbors"),
+    "method": ("by",),
+    "n": ("k", "n_edges"),
+    "n_clusters": ("k",),
+    "n_folds": ("n_splits",),
+    "n_jobs": ("workers",),
+    "node_pairs": ("pairs",),
+    "num_edges": ("n_edges",),
+    "p": ("keep",),
+    "passes": ("max_passes",),
+    "random_seed": ("random_state",),
+    "ratio": ("keep",),
+    "rng": ("random_state",),
+    "seed": ("random_state",),
+    "size": ("n_edges",),
+    "steps": ("max_iter",),
+    "tolerance": ("tol",),
+    "verbose": ("progress",),
+}
 
-    Use it for functions with a `random_state`, which networkx calls `seed`.
+
+# Smallest similarity (difflib) of a misspelled keyword to a parameter: "epsilom" has 0.86, and
+# "alpha" and "graph" have 0.6, which is the default of difflib. Only messages depend on it.
+_MIN_SIMILARITY = 0.75
+
+
+def explain_keywords(
+    *, positional: str | None = None, **working_calls: str
+) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Decorate a function or a class such that wrong arguments raise an error with a working call.
 
     Parameters
     ----------
+    positional : str, optional
+        The call that works instead of one with too many arguments without a name. Default: the
+        function with its first parameters by name.
     **working_calls : str
-        For each further keyword the call that works, with {} in place of the value.
+        For each keyword that other libraries have, and that is not in the table of synonyms, the
+        call that works, with {} in place of the value.
 
     Examples
     --------
@@ -277,21 +335,91 @@ def explain_keywords(**working_calls: str) -> Callable[[Callable[P, R]], Callabl
     ...     return n
     >>> sample(3, seed=7)
     Traceback (most recent call last):
-    graphsqueak.errors.InputError: sample() has no parameter seed; call sample(..., random_state=7)
+    TypeError: sample() has no parameter seed; call sample(..., random_state=7)
+    >>> sample(3, 7)
+    Traceback (most recent call last):
+    TypeError: sample() takes 1 argument without a name; call sample(n, random_state=...)
     """
 
     def decorate(function):
-        calls = {"seed": f"{function.__name__}(..., random_state={{}})"} | working_calls
+        if isinstance(function, type):
+            function.__init__ = decorate(function.__init__)
+            return function
 
         @wraps(function)
         def checked(*args, **kwargs):
-            for name in calls.keys() & kwargs.keys():
-                raise InputError(
-                    f"{function.__name__}() has no parameter {name}; call "
-                    f"{calls[name].format(repr(kwargs[name]))}"
-                )
-            return function(*args, **kwargs)
+            try:
+                return function(*args, **kwargs)
+            except TypeError:
+                # The error may be one of the work inside.
+                problem = _explain_call(function, args, kwargs, positional, working_calls)
+                if problem is None:
+                    raise
+                raise TypeError(problem) from None
 
         return checked
 
     return decorate
+
+
+def _explain_call(function, args, kwargs, positional, working_calls):
+    """Return what is wrong with the arguments of a call and the call that works, or None."""
+    parameters = dict(inspect.signature(function).parameters)
+    is_method = "self" in parameters
+    parameters.pop("self", None)
+    args = args[is_method:]
+    is_class = function.__name__ == "__init__"
+    name = function.__qualname__.split(".")[-2] if is_class else function.__name__
+    for keyword in kwargs.keys() - parameters.keys():
+        value = repr(kwargs[keyword])
+        if keyword in working_calls:
+            call = working_calls[keyword].format(value)
+            return f"{name}() has no parameter {keyword}; call {call}"
+        near = difflib.get_close_matches(keyword, parameters, n=1, cutoff=_MIN_SIMILARITY)
+        meant = [other for other in (*_SYNONYMS.get(keyword, ()), *near) if other in parameters]
+        if meant:
+            call = f"{name}(..., {meant[0]}={value})"
+            return f"{name}() has no parameter {keyword}; call {call}"
+        return f"{name}() has no parameter {keyword}; its parameters are {', '.join(parameters)}"
+    is_required = {
+        key: parameter.default is parameter.empty for key, parameter in parameters.items()
+    }
+    by_position = [
+        key for key, parameter in parameters.items() if parameter.kind is not parameter.KEYWORD_ONLY
+    ]
+    required = [key for key in by_position if is_required[key]]
+    if len(args) > len(by_position):
+        named = [key for key in parameters if key not in by_position][:3]
+        call = f"{name}({', '.join([*required, *(f'{key}=...' for key in named)])})"
+        n_allowed = f"{len(by_position)} argument{'' if len(by_position) == 1 else 's'}"
+        return f"{name}() takes {n_allowed} without a name; call {positional or call}"
+    missing = [key for key in required[len(args) :] if key not in kwargs]
+    if missing:
+        return f"{name}() needs {' and '.join(missing)}; call {name}({', '.join(required)})"
+    return None
+
+
+class OtherNames:
+    """Mixin whose missing attributes raise an error with the expression that works instead.
+
+    A subclass lists in `_other_names` what other libraries call its attributes.
+
+    Examples
+    --------
+    >>> class Graph(OtherNames):
+    ...     _other_names = {"order": "graph.n_nodes"}
+    >>> Graph().order
+    Traceback (most recent call last):
+    AttributeError: Graph has no attribute 'order'; use graph.n_nodes
+    """
+
+    _other_names: ClassVar[Mapping[str, str]] = {}
+
+    # Type checkers would accept any attribute of a class with this method.
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name):
+            call = self._other_names.get(name)
+            hint = "" if call is None else f"; use {call}"
+            text = f"{type(self).__name__} has no attribute {name!r}{hint}"
+            raise AttributeError(text, name=name, obj=self)

@@ -20,6 +20,10 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 DECIMAL = re.compile(r"(?<![\w.])-?\d[\d,]*\.(\d+)(?![\w.])")
+# Lines about the progress of a run, which depend on how fast it is.
+PROGRESS = re.compile(
+    r"^graphsqueak: .*(?: \.\.\.|\d \w+/s\b.*|: compiling, once .*)\n", re.MULTILINE
+)
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
@@ -108,7 +112,7 @@ def run_page(text, name, folder):
 
 
 def run_shell(code, folder, place):
-    """Run a block of shell commands and return what it printed."""
+    """Run a block of shell commands and return what it printed, without progress."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
         ["bash", "-euo", "pipefail", "-c", code],
@@ -120,4 +124,4 @@ def run_shell(code, folder, place):
         check=False,
     )
     assert done.returncode == 0, f"{place} ended with {done.returncode}\n{done.stdout}"
-    return done.stdout
+    return PROGRESS.sub("", done.stdout)

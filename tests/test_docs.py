@@ -35,7 +35,7 @@ def test_blocks_run_in_the_order_of_the_page(page, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("page", "message"),
     [
-        ("```sh\necho 1\n```\n\n```text\n2\n```\n", r"page.md:5 printed\n +1"),
+        ("```sh\necho 1\n```\n\n```text\n2\n```\n", r"page.md:5 printed\n *1"),
         ("```sh\nfalse\n```\n", "page.md:1 ended with 1"),
         ("```python\n>>> 1\n2\n```\n", r"Expected:\s+2\s+Got:\s+1"),
     ],
@@ -43,6 +43,12 @@ def test_blocks_run_in_the_order_of_the_page(page, tmp_path, monkeypatch):
 def test_a_block_that_fails_or_prints_something_else_is_found(page, message, tmp_path):
     with pytest.raises(AssertionError, match=message):
         run_page(page, "page.md", tmp_path)
+
+
+def test_lines_about_progress_are_not_output(tmp_path):
+    lines = ("reading ...", "reading: 25 %, 500 edges, 9 edges/s", "a.tsv/s is not a file")
+    printed = "".join(f"echo graphsqueak: {line}\n" for line in lines)
+    run_page(f"```sh\n{printed}```\n\n```text\ngraphsqueak: {lines[2]}\n```\n", "page.md", tmp_path)
 
 
 def test_blocks_share_files_and_names(tmp_path, monkeypatch):
@@ -145,3 +151,12 @@ def test_the_page_on_the_core_names_objects_that_exist():
         else:
             full_name = f"graphsqueak.sparsifiers.stream.{name}"
         assert pkgutil.resolve_name(full_name) is not None
+
+
+@PAGE
+def test_papers_that_are_cited_are_in_the_references(page):
+    references = (ROOT / "docs" / "reference" / "references.md").read_text()
+    listed = re.findall(r"^\* \[(\w+)\]", references, re.M)
+    cited = re.findall(r"\[([A-Z][A-Za-z]*\d\d[a-z]?)[\],]", page.read_text())
+    # Docstrings, whose first lines are in api.md, have lists of their own.
+    assert page.name == "api.md" or set(cited) <= set(listed)

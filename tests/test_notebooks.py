@@ -1,9 +1,11 @@
-"""Every notebook runs from top to bottom and prints the numbers that it is stored with.
+"""Every notebook runs from top to bottom, prints the stored numbers and draws the stored figures.
 
 Notebooks run without network access, so that those that download data use their generated data. To
 run them again and store the new outputs: `python -m tests.test_notebooks [NAME ...]`.
 """
 
+import base64
+import io
 import json
 import os
 import re
@@ -14,9 +16,12 @@ from itertools import zip_longest
 from pathlib import Path
 
 import nbformat
+import numpy as np
 import pytest
 from jupyter_client.manager import KernelManager
 from nbclient import NotebookClient
+
+from tests.test_docs import COMMANDS, commands_of
 
 ROOT = Path(__file__).parents[1]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -27,6 +32,13 @@ RTOL = 0.05
 OFFLINE = {"http_proxy": "http://127.0.0.1:9", "https_proxy": "http://127.0.0.1:9", "no_proxy": ""}
 # Numbers in these cells, such as memory, depend on the machine.
 MEASURED = "measured"
+# Figures are compared by the ink of each color: the fraction of pixels and their mean position.
+# Fonts of other versions of matplotlib change the fraction by a few percent, and data that change
+# by `RTOL` move the mean position by about as much.
+INK_RTOL = 0.2
+INK_SHIFT = 0.05
+# Smallest difference of two color channels in colored pixels. Black, gray and white have none.
+MIN_COLOR = 25
 NUMBER = re.compile(r"(?<![\w.])-?\d[\d,]*(?:\.\d+)?")
 
 
@@ -62,7 +74,7 @@ def execute(notebook, folder, kernel):
 @pytest.mark.slow
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 @pytest.mark.filterwarnings("ignore")  # of the libraries that run notebooks
-def test_a_run_prints_the_stored_numbers(path, tmp_path, kernel):
+def test_a_run_prints_the_stored_numbers_and_figures(path, tmp_path, kernel):
     stored = nbformat.read(path, as_version=4)
     run = nbformat.from_dict(stored)
     execute(run, tmp_path, kernel)
@@ -85,6 +97,45 @@ def output_changes(before, after):
         is_same = words[0] == words[1] and (is_measured or all(map(is_close, *numbers)))
         if not is_same:
             yield f"{old!r} -> {new!r}"
+    if not is_measured:
+        for old, new in zip(figures(before), figures(after), strict=False):
+            yield from figure_changes(old, new)
+
+
+def figures(cell):
+    """Return the figures of a cell as PNG files."""
+    images = [output.get("data", {}).get("image/png") for output in cell.get("outputs", ())]
+    return [base64.b64decode(image) for image in images if image is not None]
+
+
+def figure_changes(before, after):
+    """One line per color whose ink differs between two figures."""
+    ink_after = ink(after)
+    for name, old in ink(before).items():
+        new = ink_after[name]
+        is_less_or_more = abs(new[0] - old[0]) > INK_RTOL * max(old[0], 0.001)
+        has_moved = old[0] > 0 and max(abs(new[1] - old[1]), abs(new[2] - old[2])) > INK_SHIFT
+        if is_less_or_more or has_moved:
+            yield f"{name} ink of a figure: {old.round(4)} -> {new.round(4)}"
+
+
+def ink(png):
+    """Return, by color, the fraction of pixels, and the mean x and y of these, from 0 to 1."""
+    from matplotlib.image import imread
+
+    red, green, blue = np.moveaxis(255 * imread(io.BytesIO(png))[:, :, :3], 2, 0)
+    masks = {
+        "blue": blue - red > MIN_COLOR,
+        "red": red - blue > MIN_COLOR,
+        "dark": (green < 200) & (abs(blue - red) <= MIN_COLOR),
+    }
+    amounts = {}
+    for name, mask in masks.items():
+        rows, columns = np.nonzero(mask)
+        x = columns.mean() / mask.shape[1] if columns.size else 0.0
+        y = rows.mean() / mask.shape[0] if rows.size else 0.0
+        amounts[name] = np.array([mask.mean(), x, y])
+    return amounts
 
 
 def is_close(before, after):
@@ -136,6 +187,31 @@ def test_changed_numbers_and_words_are_changes():
     assert len(list(output_changes(measured, cell("900 MB\n")))) == 1
 
 
+def test_changed_curves_are_changes():
+    from matplotlib.figure import Figure
+
+    def chart(*curves, labels_size=10):
+        drawn = Figure(figsize=(7, 3.4), dpi=80, layout="constrained")
+        axes = drawn.subplots()
+        for values, color in curves:
+            axes.plot(values, color=color)
+        axes.set(ylim=(0, 1), xlabel="edges kept")
+        axes.xaxis.label.set_size(labels_size)
+        file = io.BytesIO()
+        drawn.savefig(file)
+        return file.getvalue()
+
+    ours = (np.linspace(0, 0.5, 50), "#4477aa")
+    baseline = (np.linspace(0, 0.9, 50), "#cc6677")
+    stored = chart(ours, baseline)
+    assert not list(figure_changes(stored, chart(ours, baseline, labels_size=11)))
+    slightly_larger = (np.linspace(0, 0.52, 50), "#4477aa")
+    assert not list(figure_changes(stored, chart(slightly_larger, baseline)))
+    larger = (np.linspace(0.2, 0.7, 50), "#4477aa")
+    assert len(list(figure_changes(stored, chart(larger, baseline)))) == 1
+    assert len(list(figure_changes(stored, chart(ours)))) == 1
+
+
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_it_is_stored_with_outputs_and_without_paths_or_warnings(path):
     notebook = nbformat.read(path, as_version=4)
@@ -166,6 +242,17 @@ def test_it_uses_public_names_only(path):
         if name and package.islower():
             public = getattr(import_module("graphsqueak"), package)
             assert name in getattr(public, "__all__", [name]), f"gs.{package}.{name}"
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_files_and_commands_that_it_names_exist(path):
+    cells = nbformat.read(path, as_version=4).cells
+    text = "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
+    addresses = re.findall(r"\]\(([^)#]+)", text)
+    assert [a for a in addresses if "://" not in a and not (path.parent / a).exists()] == []
+    for name, *words in commands_of(text):
+        known = {option for one in COMMANDS[name].params for option in one.opts}
+        assert {word for word in words if word.startswith("-")} <= known
 
 
 def store(path):

@@ -131,6 +131,7 @@ def results(folder):
     plan = sparsifiers.SparsifyConfig(n_edges=120, certify=True, random_state=3)
     yield gs.certify(graph(), kept, random_state=3)
     yield gs.compare(graph(), kept, random_state=3)
+    yield sparsifiers.compare_cuts(graph(), kept, n_edges=graph().n_edges, seed=3)
     yield analysis.spectral_clusters(graph(), 2, random_state=3)
     yield analysis.communities(graph(), random_state=3)
     yield analysis.cut(graph(), random_state=3)

@@ -1,4 +1,4 @@
-"""Settings of the site, which docs/site/build.py puts together and builds."""
+"""Sphinx settings of the documentation site, which docs/site/build.py builds."""
 
 import re
 
@@ -10,6 +10,8 @@ version = release = graphsqueak.__version__
 extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.mathjax",
+    # MathJax as a Python package: formulas need no network when the site is read or built.
+    "sphinx-mathjax-offline",
     "numpydoc",
     "myst_nb",
     "sphinx_design",
@@ -17,13 +19,14 @@ extensions = [
 source_suffix = {".md": "myst-nb", ".rst": "restructuredtext", ".ipynb": "myst-nb"}
 exclude_patterns = ["**.ipynb_checkpoints"]
 
-# Pages are Markdown as GitHub reads it; notebooks are shown as they were run.
+# Pages are Markdown that GitHub shows as well: $...$ for mathematics, ::: for cards.
+myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_heading_anchors = 4
-myst_links_external_new_tab = False
+# Notebooks are shown with their stored output.
 nb_execution_mode = "off"
 nb_merge_streams = True
 
-# Docstrings are numpydoc's, with members of classes in place of tables of them.
+# Docstrings follow numpydoc. Methods are listed by autodoc instead of in tables.
 autodoc_typehints = "none"
 default_role = "code"
 toc_object_entries_show_parents = "hide"
@@ -40,22 +43,23 @@ html_copy_source = False
 html_show_sphinx = False
 html_theme_options = {
     "navbar_align": "left",
+    "header_links_before_dropdown": 5,
     "show_nav_level": 1,
     "show_toc_level": 2,
     "footer_start": [],
     "footer_end": [],
-    "secondary_sidebar_items": ["page-toc"],
+    "secondary_sidebar_items": {"**": ["page-toc"], "index": []},
     "pygments_light_style": "default",
 }
 html_context = {"default_mode": "auto"}
-html_sidebars = {"index": [], "CHANGELOG": [], "CONTRIBUTING": [], "SECURITY": []}
-
+# The front page has no sidebar.
+html_sidebars = {"index": []}
 
 _UNDERLINED = re.compile(r"(?<![`\w])([A-Za-z]\w*)_(?![\w`])")
 
 
 def escape_plain_text(app, what, name, obj, options, lines):
-    """Docstrings write |x| for a norm and coef_ for an attribute: neither is markup."""
+    """Escape |x| (a norm) and coef_ (an attribute), which reStructuredText takes for markup."""
     in_example = False
     for number, line in enumerate(lines):
         in_example = line.lstrip().startswith(">>>") or (in_example and bool(line.strip()))
@@ -64,5 +68,5 @@ def escape_plain_text(app, what, name, obj, options, lines):
 
 
 def setup(app):
-    """Run before numpydoc, which comes at 500."""
+    """Escape before numpydoc processes the docstring, which it does at priority 500."""
     app.connect("autodoc-process-docstring", escape_plain_text, priority=400)

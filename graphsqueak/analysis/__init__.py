@@ -24,4 +24,17 @@ __all__, __getattr__, __dir__ = lazy_names(
         "spectral_clusters": "clusters",
         "spectral_embedding": "embedding",
     },
+    other_names={
+        "closeness_centrality": "rank(graph, by='closeness')",
+        "clusters": "spectral_clusters(graph, n_clusters=8)",
+        "conductance": "cut(graph).conductance",
+        "louvain": "communities(graph, method='louvain')",
+        "louvain_communities": "communities(graph, method='louvain')",
+        "modularity": "communities(graph).modularity",
+        "pagerank": "rank(graph)",
+        "plot": "draw(graph)",
+        "spectral_clustering": "spectral_clusters(graph, n_clusters=8)",
+        "spectral_layout": "layout(graph)",
+        "spring_layout": "layout(graph)",
+    },
 )

@@ -52,9 +52,9 @@ from graphsqueak.sparsifiers.resistance.sketch import precise_embedding
 from graphsqueak.system.progress import Progress, reporter
 from graphsqueak.validation import check_choice, check_count, check_real, explain_keywords
 
-__all__ = ["Ranking", "inverse_diagonal", "rank"]
-
-# Standard deviations of a sketch by which bounds are widened, so that all nodes are covered.
+# Standard deviations of a sketch by which bounds are widened, so that all nodes are covered: chance
+# exceeds them at one node of 500 million. Halved, at three nodes of 1,000; doubled, the part of the
+# bounds that is due to the sketch is twice as wide.
 N_SIGMAS = 6
 SCORE_NAMES = {
     "pagerank": "PageRank",

@@ -25,13 +25,12 @@ from graphsqueak.analysis.results import TableResult, bound_columns, bound_names
 from graphsqueak.errors import InputError
 from graphsqueak.randomness import RandomState
 from graphsqueak.sources.graph_like import GraphLike
+from graphsqueak.system.frames import FRAME_NAMES
 from graphsqueak.system.progress import Progress
 from graphsqueak.validation import check_count, check_real, explain_keywords
 
-__all__ = ["Clusters", "number_by_size", "spectral_clusters"]
-
 # Points from which k-means finds its centers; the others join the nearest center. It bounds the
-# time of k-means on large graphs.
+# time of k-means on large graphs. Halved or doubled, so is that time.
 MAX_KMEANS_POINTS = 50_000
 
 
@@ -56,6 +55,7 @@ class Clusters(TableResult):
         certificate.
     """
 
+    _other_names = FRAME_NAMES | {"labels_": "labels", "n_clusters_": "n_clusters"}
     _array = "labels"
 
     labels: np.ndarray = field(repr=False)

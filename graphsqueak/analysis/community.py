@@ -19,33 +19,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from importlib.util import find_spec
-from typing import Any
 
 import numpy as np
 
 from graphsqueak.analysis.analyzed_graph import AnalyzedGraph
 from graphsqueak.analysis.clusters import number_by_size
+from graphsqueak.analysis.results import ArrayResult
 from graphsqueak.errors import InputError, Parameter
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.nodes.numbering import make_node_finder
 from graphsqueak.randomness import RandomState
-from graphsqueak.report.table import html_table
 from graphsqueak.sources.graph_like import GraphLike, as_edge_list
-from graphsqueak.system.frames import ArrowExport
+from graphsqueak.system.frames import FRAME_NAMES
 from graphsqueak.system.progress import Progress
 from graphsqueak.validation import check_choice, check_real, explain_keywords
 
-__all__ = [
-    "Communities",
-    "best_method",
-    "communities",
-    "compare_communities",
-    "find_labels",
-]
-
 
 @dataclass(frozen=True)
-class Communities(ArrowExport):
+class Communities(ArrayResult):
     """Result of `communities`. `numpy.asarray` returns `labels`.
 
     As a data frame (`to_pandas`, `to_polars`) it has the columns node and community.
@@ -65,15 +56,15 @@ class Communities(ArrowExport):
         without `against`.
     """
 
+    _array = "labels"
+    _other_names = FRAME_NAMES | {"labels_": "labels"}
+
     labels: np.ndarray = field(repr=False)
     modularity: float
     ids: np.ndarray = field(repr=False)
     method: str
     ami: float = float("nan")
     ami_baseline: float = float("nan")
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        return np.array(self.labels, dtype=dtype, copy=copy)
 
     def _columns(self):
         return {"node": self.ids, "community": self.labels}
@@ -83,7 +74,7 @@ class Communities(ArrowExport):
         """Number of communities."""
         return int(self.labels.max(initial=-1)) + 1
 
-    def rows(self) -> list[tuple[str, str]]:
+    def rows(self) -> list[tuple]:
         """Return the rows of the table."""
         sizes = np.bincount(self.labels)
         shown = ", ".join(f"{size:,}" for size in sizes[:8])
@@ -97,12 +88,6 @@ class Communities(ArrowExport):
             agreement = f"AMI {self.ami:.3f} (two runs on that graph: {self.ami_baseline:.3f})"
             rows.append(("agreement with the other graph", agreement))
         return rows
-
-    def __str__(self) -> str:
-        return "\n".join(f"{name:<31} {value}" for name, value in self.rows())
-
-    def _repr_html_(self):
-        return html_table(self.rows(), words=True)
 
 
 @explain_keywords(n_clusters="spectral_clusters(graph, n_clusters={})")

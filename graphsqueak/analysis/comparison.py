@@ -31,21 +31,18 @@ from graphsqueak.solvers.laplacian_solver import LaplacianSolver
 from graphsqueak.sources.graph_like import GraphLike, as_edge_list
 from graphsqueak.sparsifiers.baselines import uniform_sparsifier
 from graphsqueak.sparsifiers.certificate.certificate import Certificate
-from graphsqueak.system.frames import ArrowExport
+from graphsqueak.sparsifiers.typical_error import (
+    ACCURATE_ERROR,
+    EQUAL_ERROR_RATIO,
+    ROUGHLY_ACCURATE_ERROR,
+)
+from graphsqueak.system.frames import FRAME_NAMES, ArrowExport
 from graphsqueak.system.progress import Progress, reporter
 from graphsqueak.validation import check_count, check_real, explain_keywords
 
-__all__ = ["Comparison", "compare"]
-
-# Largest median relative errors of the verdicts "kept" and "roughly kept". Errors below a tenth of
-# the first count as equal. These are definitions, not tuning constants.
-KEPT_ERROR = 0.1
-ROUGHLY_KEPT_ERROR = 0.35
-# Uniform edges are as good if their error is within this factor.
-EQUAL_ERROR_RATIO = 1.5
 # Relative residual of eigenvectors. An eigenvalue is within 1 % of each computed one, which is a
-# tenth of KEPT_ERROR; its error is usually the square. Halved or doubled: the time changes by 10 %
-# (collaboration and social networks).
+# tenth of ACCURATE_ERROR; its error is usually the square. Halved or doubled: the time changes by
+# 10 % (collaboration and social networks).
 EIGENPAIR_TOL = 1e-2
 # Relative residual of potentials. The relative error of a resistance is at most its square times
 # d / lambda_2, with d the degrees and lambda_2 the smallest positive eigenvalue: 0.04 % on a grid
@@ -102,6 +99,8 @@ class Comparison(ArrowExport):
         What was left out or sampled more coarsely to end within `max_seconds`, in words. Empty if
         everything was computed.
     """
+
+    _other_names = FRAME_NAMES | {"summary": "print(comparison)"}
 
     values: dict = field(repr=False)
     rank_correlation: float
@@ -295,13 +294,7 @@ def compare(
         progress=progress,
     )
     agreement_of_runs = measured.pop(CLUSTER_ROW, None)
-    # A relative error is not defined if the value of the graph is 0.
-    selected = {}
-    for name in (*ROWS, CONDUCTANCE_ROW):
-        values = measured.get(name, np.zeros((len(graphs), 0)))
-        is_positive = values[0] > 0
-        if is_positive.any():
-            selected[name] = values[:, is_positive]
+    selected = _with_defined_errors(measured)
     # Ranks are compared on all nodes.
     page_ranks = measured["PageRank"]
     n_top = min(100, max(1, whole.n_nodes // 10))
@@ -310,14 +303,7 @@ def compare(
         certificate = sparse.certificate
     has_bounds = certificate is not None and not certificate.ridge
     found = {name: values[1] for name, values in selected.items()}
-    agreement: dict[str, float] = {}
-    communities_by = ""
-    if agreement_of_runs is not None:
-        n_done = agreement_of_runs.shape[1]
-        times = "once" if n_done == 1 else f"{n_done} times"
-        communities_by = f"by {best_method().capitalize()}'s method, {times} on each graph"
-        names = ("graph", "sparsifier", "uniform")
-        agreement = dict(zip(names, agreement_of_runs.mean(axis=1).tolist(), strict=False))
+    agreement, communities_by = _describe_agreement(agreement_of_runs)
     return Comparison(
         values={name: [values[0], values[1]] for name, values in selected.items()},
         rank_correlation=_rank_correlation(*page_ranks[:2]),
@@ -329,6 +315,30 @@ def compare(
         communities_by=communities_by,
         left_out=left_out,
     )
+
+
+def _with_defined_errors(measured):
+    """Return the rows of the table, where the value of the graph is positive.
+
+    A relative error is not defined if that value is 0.
+    """
+    selected = {}
+    for name in (*ROWS, CONDUCTANCE_ROW):
+        values = measured.get(name)
+        if values is not None and (values[0] > 0).any():
+            selected[name] = values[:, values[0] > 0]
+    return selected
+
+
+def _describe_agreement(runs):
+    """Return the mean agreement of communities per graph, and how they were found."""
+    if runs is None:
+        return {}, ""
+    n_done = runs.shape[1]
+    times = "once" if n_done == 1 else f"{n_done} times"
+    names = ("graph", "sparsifier", "uniform")
+    agreement = dict(zip(names, runs.mean(axis=1).tolist(), strict=False))
+    return agreement, f"by {best_method().capitalize()}'s method, {times} on each graph"
 
 
 class _Quantity(NamedTuple):
@@ -387,17 +397,21 @@ def _measure(measured, quantities, *, n_edges, limit, deadline, progress):
     left_out = []
     # Nothing is computed of a quantity without items, such as pairs of a graph without edges.
     quantities = [quantity for quantity in quantities if quantity.n_items]
+    time_used = 0.0
     with reporter(progress, "comparing", unit="quantities") as report:
         for i, quantity in enumerate(quantities):
             n_done = 0
-            report(i, i / len(quantities), quantity.items)
+            report(i, max(i / len(quantities), time_used), quantity.items)
             for size in quantity.block_sizes:
                 predicted = n_edges * size * SECONDS_PER_EDGE[quantity.work]
-                if predicted > limit or time.monotonic() > deadline:
+                if predicted > limit or (now := time.monotonic()) > deadline:
                     break
                 n_done, values = next(quantity.blocks)
                 measured |= values
-                report(i, (i + n_done / quantity.n_items) / len(quantities), quantity.items)
+                # The work ends when everything is computed or when the time is over.
+                time_used = 1.0 - (deadline - now) / limit if limit < np.inf else 0.0
+                fraction = (i + n_done / quantity.n_items) / len(quantities)
+                report(i, max(fraction, time_used), quantity.items)
             if n_done < quantity.n_items:
                 counted = f"{n_done} of {quantity.n_items} {quantity.items}"
                 left_out.append(counted if n_done else f"no {quantity.items}")
@@ -475,11 +489,12 @@ def _format_error(error):
 def _verdict(error, uniform_error):
     """Describe whether a quantity is kept, and whether uniform edges are as good."""
     grade = "lost"
-    if error <= ROUGHLY_KEPT_ERROR:
-        grade = "kept" if error <= KEPT_ERROR else "roughly kept"
+    if error <= ROUGHLY_ACCURATE_ERROR:
+        grade = "kept" if error <= ACCURATE_ERROR else "roughly kept"
     if np.isnan(uniform_error):
         return grade
-    ratio = max(uniform_error, KEPT_ERROR / 10) / max(error, KEPT_ERROR / 10)
+    least = ACCURATE_ERROR / 10
+    ratio = max(uniform_error, least) / max(error, least)
     if 1 / EQUAL_ERROR_RATIO <= ratio <= EQUAL_ERROR_RATIO:
         return f"{grade}; uniform is as good"
     if ratio < 1:

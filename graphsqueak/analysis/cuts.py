@@ -16,25 +16,21 @@ All splits are measured in one pass: an edge is cut by those between the positio
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
 from graphsqueak.analysis.analyzed_graph import AnalyzedGraph
 from graphsqueak.analysis.embedding import fix_signs, scale_by_degree
+from graphsqueak.analysis.results import ArrayResult
 from graphsqueak.errors import InputError
 from graphsqueak.randomness import RandomState
-from graphsqueak.report.table import html_table
 from graphsqueak.sources.graph_like import GraphLike
-from graphsqueak.system.frames import ArrowExport
 from graphsqueak.system.progress import Progress
 from graphsqueak.validation import check_real, explain_keywords
 
-__all__ = ["Cut", "cut"]
-
 
 @dataclass(frozen=True)
-class Cut(ArrowExport):
+class Cut(ArrayResult):
     """Result of `cut`. `numpy.asarray` returns `side`.
 
     As a data frame (`to_pandas`, `to_polars`) it has the columns node, side and fiedler.
@@ -59,6 +55,8 @@ class Cut(ArrowExport):
         if there is a certificate.
     """
 
+    _array = "side"
+
     side: np.ndarray = field(repr=False)
     weight: float
     volume: float
@@ -71,13 +69,10 @@ class Cut(ArrowExport):
     weight_lower: float | None = None
     weight_upper: float | None = None
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        return np.array(self.side, dtype=dtype, copy=copy)
-
     def _columns(self):
         return {"node": self.ids, "side": self.side, "fiedler": self.fiedler}
 
-    def rows(self) -> list[tuple[str, str]]:
+    def rows(self) -> list[tuple]:
         """Return the rows of the table."""
         sizes = np.bincount(self.side[self.side >= 0], minlength=2)
         conductance = f"{self.conductance:.4g} (no cut is below {self.cheeger_lower:.4g})"
@@ -96,12 +91,6 @@ class Cut(ArrowExport):
         if n_outside:
             rows.append(("nodes of other components", f"{n_outside:,}"))
         return rows
-
-    def __str__(self) -> str:
-        return "\n".join(f"{name:<33} {value}" for name, value in self.rows())
-
-    def _repr_html_(self):
-        return html_table(self.rows(), caption="cut", words=True)
 
 
 @explain_keywords()

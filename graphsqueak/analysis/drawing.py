@@ -22,10 +22,11 @@ from graphsqueak.validation import explain_keywords
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["draw"]
-
+# Nodes that can be told apart in a figure of 5 x 5 inches: one per pixel of 70 x 70. Part of the
+# documented interface. Doubled, nodes cover each other.
 MAX_NODES = 5_000
-# A larger number of edges is sampled: more lines take seconds and cover each other.
+# A larger number of edges is sampled: more lines take seconds and cover each other. Halved or
+# doubled, so is the time of drawing.
 MAX_EDGES = 20_000
 
 

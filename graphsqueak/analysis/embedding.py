@@ -26,8 +26,6 @@ from graphsqueak.sources.graph_like import GraphLike
 from graphsqueak.system.progress import Progress
 from graphsqueak.validation import check_count, check_real, explain_keywords
 
-__all__ = ["SpectralEmbedding", "fix_signs", "scale_by_degree", "spectral_embedding"]
-
 
 @dataclass(frozen=True)
 class SpectralEmbedding(TableResult):

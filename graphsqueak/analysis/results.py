@@ -1,4 +1,4 @@
-"""Base of the results of an analysis: a table to print, a data frame, and an array."""
+"""Bases of the results of an analysis: a table to print, a data frame, and an array."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar
@@ -8,14 +8,36 @@ import numpy as np
 from graphsqueak.report.table import html_table, text_table
 from graphsqueak.system.frames import ArrowExport
 
-__all__ = ["TableResult", "bound_columns", "bound_names"]
+
+class ArrayResult(ArrowExport):
+    """Result that numpy converts to its main array, and that prints as one named figure per line.
+
+    Subclasses implement `rows`, name the array in `_array`, and return the columns of the data
+    frame (`to_pandas`, `to_polars`) from `_columns`.
+    """
+
+    _array: ClassVar[str]
+
+    def rows(self) -> list[tuple]:
+        """Return the rows of the table."""
+        raise NotImplementedError
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return np.array(getattr(self, self._array), dtype=dtype, copy=copy)
+
+    def __str__(self) -> str:
+        rows = self.rows()
+        width = max(len(name) for name, _ in rows)
+        return "\n".join(f"{name:<{width}}  {value}" for name, value in rows)
+
+    def _repr_html_(self):
+        return html_table(self.rows(), words=True)
 
 
-class TableResult(ArrowExport):
-    """Result that prints as a table, and that numpy converts to its main array.
+class TableResult(ArrayResult):
+    """Result that prints as a table with a header and a caption.
 
-    Subclasses implement `rows`, `_header` and `_caption`, name the array in `_array`, and return
-    the columns of the data frame (`to_pandas`, `to_polars`) from `_columns`.
+    Subclasses also implement `_header` and `_caption`.
 
     Examples
     --------
@@ -42,20 +64,11 @@ class TableResult(ArrowExport):
     ['node', 'degree']
     """
 
-    _array: ClassVar[str]
-
-    def rows(self) -> list[tuple]:
-        """Return the rows of the table."""
-        raise NotImplementedError
-
     def _header(self) -> Sequence[str]:
         raise NotImplementedError
 
     def _caption(self) -> str:
         raise NotImplementedError
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        return np.array(getattr(self, self._array), dtype=dtype, copy=copy)
 
     def __str__(self) -> str:
         return f"{self._caption()}\n{text_table(self.rows(), header=self._header())}"

@@ -34,8 +34,6 @@ from graphsqueak.errors import DistanceWeightsWarning, InputError, Message
 from graphsqueak.system.atomic import Stopped, stoppable, written_paths
 from graphsqueak.system.terminal import is_open_at_start, print_message, printable
 
-__all__ = ["app", "as_option", "options_of", "run", "show_warning"]
-
 app = typer.Typer(
     name="graphsqueak",
     help="Shrink, measure and label graphs that are too large for memory, from edge files.",

@@ -9,8 +9,6 @@ from graphsqueak.cli.help_pages import ADVANCED
 from graphsqueak.cli.output import print_json, print_line
 from graphsqueak.cli.reading import Edges, Reading, report_schema
 
-__all__ = ["certify"]
-
 
 @with_option_groups
 def certify(
@@ -28,9 +26,9 @@ def certify(
             metavar="FRACTION", help="Stop when the bounds differ by this fraction of the lower."
         ),
     ] = 0.02,
-    steps: Annotated[
+    max_iter: Annotated[
         int,
-        typer.Option("--max-iter", metavar="N", help="Maximum number of Lanczos steps."),
+        typer.Option(metavar="N", help="Maximum number of Lanczos steps."),
     ] = 500,
     ridge: Annotated[
         float,
@@ -70,7 +68,7 @@ def certify(
         source,
         sparsifier_source.to_edge_list(),
         delta=delta,
-        steps=steps,
+        max_iter=max_iter,
         rtol=rtol,
         ridge=ridge,
         random_state=random_state,
@@ -92,6 +90,8 @@ def certify(
         record = certificate.figures() | {name: getattr(certificate, name) for name in names}
         print_json(record | {"seed": random_state, "input": schema})
     elif not printing.quiet:
-        for name, value, meaning in certificate.rows():
+        rows = certificate.rows()
+        width = max(len(name) for name, _, _ in rows)
+        for name, value, meaning in rows:
             text = f"{value:.4g}" if isinstance(value, float) else str(value)
-            print_line(f"{name:<14} {text:<12} {meaning}".rstrip())
+            print_line(f"{name:<{width}}  {text:<12}  {meaning}".rstrip())

@@ -7,11 +7,9 @@ from typing import Annotated
 
 import typer
 
-from graphsqueak.cli.groups import Force, Printing, Seed, with_option_groups
+from graphsqueak.cli.groups import FixedSeed, Force, Printing, with_option_groups
 from graphsqueak.cli.help_pages import OUTPUT
 from graphsqueak.cli.output import check_matplotlib, check_outputs, print_json, print_lines
-
-__all__ = ["demo"]
 
 
 @with_option_groups
@@ -30,22 +28,22 @@ def demo(
             "-o",
             "--out",
             metavar="FOLDER",
-            help="Folder for the graph, the figures and the page.",
+            help="Folder for the graphs and the page.",
             rich_help_panel=OUTPUT,
         ),
     ] = "graphsqueak-demo",
     force: Force = False,
     *,
     printing: Printing,
-    random_state: Seed = 7,
+    random_state: FixedSeed = 7,
 ):
     """Sparsify, certify and label a graph of 4 million edges on disk, in a minute.
 
     Each of 5,876 mails, which are shipped with the package, is joined to a sixth of all others. The
     file of edges is streamed, never loaded: 5 % of the edges are kept and certified, and after
     three passes the labels are those of the whole graph. The folder gets that file (dense.parquet),
-    the mails (mails.npz), labels.csv, clusters.png, spectrum.png and a page, index.html; with
-    --full also rows.csv and accuracy.png. The commands at the end use these files.
+    the kept edges (sparsifier.parquet), the mails (mails.npz), labels.csv and a page, index.html;
+    with --full also rows.csv. The commands at the end use these files.
 
     Examples:
       graphsqueak demo --quick
@@ -73,9 +71,13 @@ def demo(
     dense = workflow.DenseGraph.write(mails, folder / "dense.parquet", progress=printing.progress)
     page.write_inputs(dense, folder)
     show(page.describe_dense_graph(dense))
-    sparsified = workflow.sparsify_and_certify(dense, seed=random_state, progress=printing.progress)
+    sparsified = workflow.sparsify_and_certify(
+        dense, folder / "sparsifier.parquet", seed=random_state, progress=printing.progress
+    )
     show(*page.describe_sparsifier(sparsified))
-    labeled = workflow.label_in_three_ways(dense, seed=random_state, progress=printing.progress)
+    labeled = workflow.label_in_several_ways(
+        dense, sparsified.sparsifier, seed=random_state, progress=printing.progress
+    )
     show(page.describe_labels(labeled))
     rows = []
     if full:
@@ -91,7 +93,7 @@ def demo(
         page.write_page(folder, dense, sparsified, labeled, layout, rows)
     seconds = time.perf_counter() - began
     show(
-        f"The clusters before and after, and all of the above as a page: {folder}/index.html "
+        f"All of the above with figures, as a page: {folder}/index.html "
         f"({seconds:.0f} s; the whole graph was loaded for the comparison only).",
         "The same steps as commands, on the files in the folder:",
         "\n".join(f"  {command}" for command in page.commands(folder)),
@@ -122,11 +124,13 @@ def _record(dense, sparsified, labeled):
         "certify_seconds": certificate.seconds,
         "epsilon_lower": certificate.epsilon_lower,
         "epsilon_upper": certificate.epsilon_upper,
-        "accuracy_exact": labeled.accuracy_exact,
-        "accuracy_three_passes": labeled.accuracy_sparse,
-        "accuracy_few_neighbors": labeled.accuracy_chosen,
-        "labels_asked": labeled.n_predicted,
-        "labels_different": labeled.n_different,
-        "edges_few_neighbors": labeled.n_edges_chosen,
+        "accuracy_exact": labeled.exact.accuracy,
+        "accuracy_three_passes": labeled.three_passes.accuracy,
+        "accuracy_random_edges": labeled.random_edges.accuracy,
+        "accuracy_few_neighbors": labeled.few_neighbors.accuracy,
+        "labels_predicted": labeled.n_predicted,
+        "labels_different": labeled.three_passes.n_different,
+        "labels_different_random_edges": labeled.random_edges.n_different,
+        "edges_few_neighbors": labeled.few_neighbors.n_edges,
         "peak_rss_bytes": peak_rss(),
     }

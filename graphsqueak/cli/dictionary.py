@@ -4,12 +4,9 @@ from typing import Annotated, Literal
 
 import typer
 
-from graphsqueak.cli.groups import Force, Printing, Seed, with_option_groups
-from graphsqueak.cli.help_pages import OUTPUT
+from graphsqueak.cli.groups import Force, Printing, Seed, TableOut, with_option_groups
 from graphsqueak.cli.output import check_format, check_outputs, print_json, print_summary
 from graphsqueak.errors import InputError
-
-__all__ = ["dictionary"]
 
 # Points, at most a tenth of all, on which the landmarks are evaluated. The relative standard error
 # of a mean over 1000 points is about 3 %; of half and twice as many, 4 % and 2 %.
@@ -24,16 +21,7 @@ def dictionary(
     n_landmarks: Annotated[
         int, typer.Option("-m", "--n-landmarks", metavar="N", help="Number of points to select.")
     ],
-    out: Annotated[
-        str,
-        typer.Option(
-            "-o",
-            "--out",
-            metavar="PATH",
-            help="Table to write: .tsv, .csv, .parquet or .arrow.",
-            rich_help_panel=OUTPUT,
-        ),
-    ],
+    out: TableOut,
     method: Annotated[
         Literal["squeak", "kors", "rp-cholesky", "uniform"],
         typer.Option(help="Sampling method. squeak and kors need one pass."),

@@ -8,9 +8,8 @@ from graphsqueak.system.atomic import is_file
 from graphsqueak.system.memory import readable_size
 from graphsqueak.system.paths import local_path
 
-__all__ = ["describe_beginning", "describe_points", "is_table_of_points", "print_dry_run"]
-
-# Rows of a table of points that are read to check it: enough to see columns of text.
+# Rows of a table of points that are read to check it: enough to see columns of text. Halved or
+# doubled, errors further down are found by the run instead.
 N_ROWS_CHECKED = 1000
 
 

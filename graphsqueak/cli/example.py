@@ -8,10 +8,8 @@ from graphsqueak.cli.groups import Force, Printing, with_option_groups
 from graphsqueak.cli.help_pages import OUTPUT
 from graphsqueak.cli.output import print_json, print_line, print_table
 
-__all__ = ["example"]
-
 # The keys of datasets.EXAMPLES, which --help does not import since that takes a second.
-NAMES = ("events", "karate", "logins", "social", "spam")
+NAMES = ("events", "karate", "logins", "mail", "social", "spam")
 
 
 @with_option_groups
@@ -38,8 +36,9 @@ def example(
 
     social: friendships in groups that a few friendships connect (edges.tsv). logins: accounts and
     their devices, with fraud rings (logins.csv), and some known accounts (known.csv). spam: mails
-    joined to similar mails (mails.parquet), and some known mails (labels.csv). events: contacts
-    with times (events.csv). karate: Zachary's karate club (karate.tsv).
+    joined to similar mails (mails.parquet), and some known mails (labels.csv). mail: texts of mails
+    (mails.csv, later.csv), and some known mails (known.csv). events: contacts with times
+    (events.csv). karate: Zachary's karate club (karate.tsv).
 
     The files are the same in every run. A command to begin with is printed.
 

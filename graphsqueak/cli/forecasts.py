@@ -4,23 +4,15 @@ import math
 
 from graphsqueak.cli.output import print_line, print_lines
 
-__all__ = [
-    "expected_result",
-    "forecast_of",
-    "forecast_record",
-    "forecast_small_input",
-    "is_small",
-    "measure_if_small",
-    "print_forecast",
-]
-
 # Bytes of input that sparsify reads once more without being asked, which takes about a second. Only
 # forecasts and typical errors of resistances depend on it: with half or twice as much, files
 # between 32 and 128 MiB lose or get one line.
 MAX_BYTES_FOR_FORECAST = 2**26
 # Edges in memory for the forecast of `info`, 200 MiB. It is made from a sample of larger graphs.
+# Halved or doubled, so is this memory.
 MAX_EDGES_IN_MEMORY = 2**22
 # With fewer edges per node, a sparsifier is close to a tree, and clusters are lost: sparsify warns.
+# Only this line depends on it.
 MIN_EDGES_PER_NODE = 2.0
 
 

@@ -19,27 +19,9 @@ from typing import Annotated
 import typer
 
 from graphsqueak.cli.help_pages import ADVANCED, OUTPUT, PARALLEL, SIZE, TIME, HelpAll
+from graphsqueak.cli.output import print_line
 from graphsqueak.errors import InputError
 from graphsqueak.system.terminal import print_message
-
-__all__ = [
-    "Checkpointing",
-    "DryRun",
-    "Epsilon",
-    "Force",
-    "Keep",
-    "NEdges",
-    "NoHeaderOut",
-    "Parallel",
-    "Printing",
-    "Seed",
-    "Size",
-    "Window",
-    "fraction",
-    "memory_size",
-    "time_span",
-    "with_option_groups",
-]
 
 
 def with_option_groups(command):
@@ -171,6 +153,17 @@ Seed = Annotated[
         rich_help_panel=ADVANCED,
     ),
 ]
+# For commands with a seed of their own, which is shown as the default.
+FixedSeed = Annotated[
+    int,
+    typer.Option(
+        "--seed",
+        metavar="N",
+        min=0,
+        help="Random seed. The same seed gives the same result.",
+        rich_help_panel=ADVANCED,
+    ),
+]
 Force = Annotated[
     bool,
     typer.Option("--force", help="Overwrite outputs that already exist.", rich_help_panel=OUTPUT),
@@ -181,6 +174,16 @@ NoHeaderOut = Annotated[
         "--no-header-out",
         help="Write text without a line of column names, as igraph and networkx expect it.",
         rich_help_panel=ADVANCED,
+    ),
+]
+TableOut = Annotated[
+    str,
+    typer.Option(
+        "-o",
+        "--out",
+        metavar="PATH",
+        help="Table to write: .tsv, .csv, .parquet or .arrow.",
+        rich_help_panel=OUTPUT,
     ),
 ]
 DryRun = Annotated[
@@ -310,23 +313,23 @@ class Checkpointing:
     @property
     def is_resumable(self):
         """Whether the run is resumed and there is a state to resume."""
-        return self.resume and self.checkpoint is not None and self.note_missing() is None
+        from graphsqueak.system.remote import exists
+
+        return self.resume and self.checkpoint is not None and exists(self.checkpoint)
 
     @property
     def resumed_path(self):
         """The checkpoint that is resumed, whose run may replace its outputs; None otherwise."""
         return self.checkpoint if self.resume else None
 
-    def note_missing(self):
-        """Return a note if there is nothing to resume, else None.
+    def note_if_missing(self, *, quiet):
+        """Print a note if there is nothing to resume.
 
         This is not an error, so that a command with --resume can be repeated until it succeeds.
         """
-        from graphsqueak.system.remote import exists
-
-        if not self.resume or self.checkpoint is None or exists(self.checkpoint):
-            return None
-        return f"note: {self.checkpoint} does not exist; starting from the beginning"
+        if self.resume and self.checkpoint is not None and not self.is_resumable and not quiet:
+            note = f"note: {self.checkpoint} does not exist; starting from the beginning"
+            print_line(note, on_stderr=True)
 
 
 @dataclass(frozen=True, kw_only=True)

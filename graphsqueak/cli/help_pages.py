@@ -14,21 +14,6 @@ import typer
 from typer.core import TyperCommand
 from typer.exceptions import Exit
 
-__all__ = [
-    "ADVANCED",
-    "INPUT",
-    "OUTPUT",
-    "PARALLEL",
-    "PROJECTION",
-    "SIZE",
-    "TIME",
-    "HelpAll",
-    "HelpText",
-    "PanelCommand",
-    "panel_of",
-    "split_help",
-]
-
 # Panels. Options that name no panel are in the first.
 GENERAL = "Options"
 SIZE = "Size"
@@ -128,7 +113,10 @@ def _describe(option, ctx):
     """Return the names of an option and its help."""
     names, text = option.get_help_record(ctx)
     # Typer puts descriptions of defaults, unlike values, in parentheses.
-    return names, re.sub(r"\[default: \((.*?)\)", r"[default: \1", text)
+    text = re.sub(r"\[default: \((.*?)\)", r"[default: \1", text)
+    # Ranges are about the value, which has a metavar and is not called x.
+    text = re.sub(r"([\d.]+)<=x<=([\d.]+)\]", r"\1 to \2]", text)
+    return names, re.sub(r"x>=([\d.]+)\]", r"at least \1]", text)
 
 
 def _write_names(panel, names, formatter):

@@ -5,8 +5,6 @@ from graphsqueak.cli.groups import Printing, with_option_groups
 from graphsqueak.cli.output import print_json, print_table
 from graphsqueak.cli.reading import Edges, Reading, report_schema
 
-__all__ = ["info"]
-
 
 @with_option_groups
 def info(edges: Edges, *, reading: Reading, printing: Printing):

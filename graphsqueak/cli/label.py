@@ -9,7 +9,16 @@ from typing import Annotated, Literal
 import typer
 
 from graphsqueak.cli.dry_run import describe_beginning, print_dry_run
-from graphsqueak.cli.groups import DryRun, Force, Printing, Seed, Size, Window, with_option_groups
+from graphsqueak.cli.groups import (
+    DryRun,
+    Force,
+    Printing,
+    Seed,
+    Size,
+    TableOut,
+    Window,
+    with_option_groups,
+)
 from graphsqueak.cli.help_pages import ADVANCED, OUTPUT
 from graphsqueak.cli.labeled_nodes import (
     absent_nodes,
@@ -33,8 +42,6 @@ from graphsqueak.cli.reading import (
 )
 from graphsqueak.errors import InputError
 from graphsqueak.ssl.label_table import read_label_table
-
-__all__ = ["label"]
 
 # Class of the estimator by the name of --method.
 METHODS = {
@@ -205,16 +212,7 @@ def label(
         typer.Option(metavar="NAME", help="Column of labels in LABELS.", show_default="label"),
     ] = None,
     *,
-    out: Annotated[
-        str,
-        typer.Option(
-            "-o",
-            "--out",
-            metavar="PATH",
-            help="Table to write: .tsv, .csv, .parquet or .arrow.",
-            rich_help_panel=OUTPUT,
-        ),
-    ],
+    out: TableOut,
     prediction_sets: Annotated[
         float | None,
         typer.Option(
@@ -453,7 +451,7 @@ def _describe(record, positive_class):
     parts = [
         f"{record['nodes']:,} nodes labeled from {record['labelled']:,} in {record['classes']} "
         "classes",
-        f"{record['reached']:,} reached",
+        f"{record['reached']:,} in a component with a label",
     ]
     if record["homophily_error"] < 0.5:
         parts.append(f"homophily {record['homophily']:.2f} +- {record['homophily_error']:.2f}")

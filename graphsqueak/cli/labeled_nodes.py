@@ -2,8 +2,6 @@
 
 from typing import Any, NamedTuple
 
-__all__ = ["LabeledNodes", "absent_nodes", "accuracy", "note_on_absent_nodes", "with_absent_nodes"]
-
 
 class LabeledNodes(NamedTuple):
     """The nodes of the edges, then those of the label table without an edge.
@@ -68,11 +66,11 @@ def note_on_absent_nodes(path, absent, n_labeled):
     """Return a line about the nodes of a label table that have no edge.
 
     >>> note_on_absent_nodes("labels.csv", [77, 78, 79], 2)
-    'note: 3 nodes of labels.csv have no edge (77 is one): 2 keep their labels, 1 unreached; ...'
+    'note: 3 nodes of labels.csv have no edge (77 is one): 2 keep their labels, 1 gets ...'
     >>> note_on_absent_nodes("labels.csv", ["ann"], 0)
-    "note: 1 node of labels.csv has no edge ('ann'): 1 unreached; check the spelling"
+    "note: 1 node of labels.csv has no edge ('ann'): 1 gets the most frequent label; check ..."
     """
-    n_unreached = len(absent) - n_labeled
+    n_unlabeled = len(absent) - n_labeled
     if len(absent) == 1:
         note = f"note: 1 node of {path} has no edge ({absent[0]!r})"
     else:
@@ -82,8 +80,10 @@ def note_on_absent_nodes(path, absent, n_labeled):
         counts.append("1 keeps its label")
     elif n_labeled:
         counts.append(f"{n_labeled:,} keep their labels")
-    if n_unreached:
-        counts.append(f"{n_unreached:,} unreached")
+    if n_unlabeled == 1:
+        counts.append("1 gets the most frequent label")
+    elif n_unlabeled:
+        counts.append(f"{n_unlabeled:,} get the most frequent label")
     return f"{note}: {', '.join(counts)}; check the spelling"
 
 

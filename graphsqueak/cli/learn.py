@@ -11,14 +11,11 @@ from graphsqueak.cli.output import (
     check_format,
     check_outputs,
     print_json,
-    print_line,
     print_summary,
 )
 from graphsqueak.errors import InputError
 from graphsqueak.system.atomic import note_written
 from graphsqueak.system.remote import exists, remove
-
-__all__ = ["learn"]
 
 # Class of the online learner by the name of --learner.
 LEARNERS = {
@@ -167,9 +164,7 @@ def learn(
         side_outputs=side_outputs,
         resumed_checkpoint=checkpointing.resumed_path,
     )
-    missing = checkpointing.note_missing()
-    if missing is not None and not printing.quiet:
-        print_line(missing, on_stderr=True)
+    checkpointing.note_if_missing(quiet=printing.quiet)
     if random_state is None:
         random_state = saved_seed(checkpoint)
     estimator = learner.make(random_state)

@@ -16,8 +16,6 @@ from graphsqueak.cli.output import (
 )
 from graphsqueak.cli.reading import report_schema
 
-__all__ = ["merge"]
-
 
 @with_option_groups
 def merge(

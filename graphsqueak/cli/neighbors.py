@@ -18,8 +18,6 @@ from graphsqueak.cli.output import (
 )
 from graphsqueak.errors import InputError
 
-__all__ = ["neighbors"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Similarity:

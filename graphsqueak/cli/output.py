@@ -12,18 +12,6 @@ from graphsqueak.system.atomic import STANDARD_OUTPUT, written_together
 from graphsqueak.system.remote import exists, place_in
 from graphsqueak.system.terminal import print_message, printable
 
-__all__ = [
-    "check_format",
-    "check_matplotlib",
-    "check_outputs",
-    "print_json",
-    "print_line",
-    "print_lines",
-    "print_summary",
-    "print_table",
-    "write_result",
-]
-
 
 def check_outputs(
     outputs,

@@ -10,8 +10,6 @@ from graphsqueak.cli.help_pages import INPUT, PROJECTION, TIME
 from graphsqueak.cli.output import print_line
 from graphsqueak.errors import InputError
 
-__all__ = ["Edges", "Reading", "announce_schema", "paths_read", "report_schema"]
-
 STANDARD_INPUT = "-"
 Edges = Annotated[
     list[str],

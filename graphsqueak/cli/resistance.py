@@ -4,28 +4,16 @@ from typing import Annotated, Literal
 
 import typer
 
-from graphsqueak.cli.groups import Force, Keep, NEdges, Printing, Seed, with_option_groups
-from graphsqueak.cli.help_pages import OUTPUT
+from graphsqueak.cli.groups import Force, Keep, NEdges, Printing, Seed, TableOut, with_option_groups
 from graphsqueak.cli.output import check_format, check_outputs, print_json, print_summary
 from graphsqueak.cli.reading import Edges, Reading, paths_read, report_schema
 from graphsqueak.errors import InputError
-
-__all__ = ["resistance"]
 
 
 @with_option_groups
 def resistance(
     edges: Edges,
-    out: Annotated[
-        str,
-        typer.Option(
-            "-o",
-            "--out",
-            metavar="PATH",
-            help="Table to write: .tsv, .csv, .parquet or .arrow.",
-            rich_help_panel=OUTPUT,
-        ),
-    ],
+    out: TableOut,
     pairs: Annotated[
         str | None,
         typer.Option(

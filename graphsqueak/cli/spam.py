@@ -1,19 +1,18 @@
 """graphsqueak spam: scores of the mails in a mailbox from the labels of a few."""
 
+import shlex
 import time
 from typing import Annotated, Literal
 
 import typer
 
 from graphsqueak.cli.dry_run import describe_points, print_dry_run
-from graphsqueak.cli.groups import DryRun, Force, Printing, Seed, fraction, with_option_groups
+from graphsqueak.cli.groups import DryRun, FixedSeed, Force, Printing, fraction, with_option_groups
 from graphsqueak.cli.help_pages import INPUT, OUTPUT
 from graphsqueak.cli.output import check_format, check_outputs, print_json, print_summary
 from graphsqueak.errors import InputError
 from graphsqueak.ssl.label_table import read_labels
 from graphsqueak.validation import check_real
-
-__all__ = ["spam"]
 
 
 @with_option_groups
@@ -26,13 +25,13 @@ def spam(
         ),
     ],
     labels: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="PATH",
             help="Table with the columns node and label: names of mails, and spam or ham (1 or 0, "
-            "or empty). --label-template, or that of graphsqueak neighbors, writes one to fill in.",
+            "or empty). --label-template writes one to fill in.",
         ),
-    ],
+    ] = None,
     model: Annotated[
         str | None,
         typer.Option(
@@ -77,7 +76,7 @@ def spam(
             metavar="PATH",
             help="Write a table of mails to label next, the most useful first: node, label "
             "(empty), score, subject, sender. The known labels are its last rows, so that it can "
-            "be given to --labels.",
+            "be given to --labels. Without --labels, all mails in random order, and no scores.",
             rich_help_panel=OUTPUT,
         ),
     ] = None,
@@ -89,7 +88,7 @@ def spam(
     dry_run: DryRun = False,
     *,
     printing: Printing,
-    random_state: Seed = 0,
+    random_state: FixedSeed = 0,
 ):
     """Score every mail of a mailbox, given some that are known to be spam or ham.
 
@@ -102,7 +101,7 @@ def spam(
     scoring each labeled mail without its own label.
 
     Examples:
-      graphsqueak spam Maildir --labels known.csv
+      graphsqueak spam Maildir --label-template first.csv
       graphsqueak spam Maildir --labels known.csv --model spam.model --max-false-positives 0.5%
       graphsqueak spam Maildir --labels known.csv -o scores.csv --label-template next.csv
     """
@@ -115,25 +114,40 @@ def spam(
 
     began = time.perf_counter()
     _check_rule(threshold, max_false_positives)
+    if labels is None:
+        options = {
+            "-o": out,
+            "--model": model,
+            "--threshold": threshold,
+            "--max-false-positives": max_false_positives,
+        }
+        _check_no_scores(options, label_template)
     outputs = {"--out": out, "--label-template": label_template}
     for path in outputs.values():
         if path not in (None, atomic.STANDARD_OUTPUT):
             check_format(path)
-    inputs = [mails, labels]
+    inputs = [mails] if labels is None else [mails, labels]
     check_outputs(outputs, inputs, printing=printing, force=force, is_dry_run=dry_run)
     # An existing model is updated, so that it is checked for a conflict with other paths only.
     paths = {option: path for option, path in (outputs | {"--model": model}).items() if path}
     atomic.check_outputs(
         {option: path for option, path in paths.items() if path != atomic.STANDARD_OUTPUT}, inputs
     )
-    given, _ = read_labels(labels)
+    if labels is None and label_template is not None and not dry_run:
+        with reporter(printing.progress, f"reading {mails}"):
+            template = _first_template(read_mail(mails, layout=layout), random_state)
+        write_columns(template, label_template)
+        _print_first_template(mails, label_template, template["label"], printing)
+        return
+    given, _ = ({}, None) if labels is None else read_labels(labels)
     if model is None:
         spam_filter = SpamFilter(random_state=random_state)
     else:
         spam_filter = SpamFilter.load_or_new(model, random_state=random_state)
     if dry_run:
         print_dry_run(
-            [describe_points(mails, layout), f"{labels}: {len(given):,} labels"],
+            [describe_points(mails, layout)]
+            + ([] if labels is None else [f"{labels}: {len(given):,} labels"]),
             list(paths.values()),
             as_json=printing.as_json,
         )
@@ -181,6 +195,50 @@ def _check_rule(threshold, max_false_positives):
     check_real("max_false_positives", max_false_positives, above=0.0, below=1.0)
     if threshold is not None:
         raise InputError("--threshold and --max-false-positives both set the threshold; give one")
+
+
+def _check_no_scores(options, label_template):
+    """Raise an error if mails are to be scored without labels."""
+    used = [option for option, value in options.items() if value is not None]
+    if label_template is None or used:
+        reason = f"{used[0]} needs" if used else "scores need"
+        raise InputError(
+            f"{reason} --labels, a table of known mails; --label-template PATH alone writes one to "
+            "fill in"
+        )
+
+
+def _first_template(source, random_state):
+    """Return a table of all mails, to be labeled from the top.
+
+    In random order, so that labels from the top are a random sample, as the expected rates assume.
+    """
+    import numpy as np
+
+    words = {1: "spam", 0: "ham"}
+    rows = [
+        (mail.id, words.get(mail.label), mail.subject or None, mail.sender or None)
+        for mail in source
+    ]
+    if not rows:
+        raise InputError("no readable mail")
+    order = np.random.default_rng(random_state).permutation(len(rows))
+    columns = zip(*(rows[row] for row in order), strict=True)
+    return dict(zip(("node", "label", "subject", "sender"), map(list, columns), strict=True))
+
+
+def _print_first_template(mails, path, labels, printing):
+    n_labeled = sum(label is not None for label in labels)
+    if printing.as_json:
+        print_json({"mails": len(labels), "labelled": n_labeled, "label_template": path})
+    elif not printing.quiet:
+        command = shlex.join(["graphsqueak", "spam", mails, "--labels", path, "-o", "scores.csv"])
+        named = f", {n_labeled:,} of them labeled by the names of folders" if n_labeled else ""
+        print_summary(
+            f"{len(labels):,} mails{named}, in {path}. Label 20 or more of them from the top, spam "
+            f"or ham. Then: {command}",
+            path,
+        )
 
 
 def _rule_record(spam_filter, threshold, max_false_positives):

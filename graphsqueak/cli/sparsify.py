@@ -45,9 +45,12 @@ from graphsqueak.cli.reading import (
     report_schema,
 )
 from graphsqueak.errors import InputError
-from graphsqueak.system.atomic import note_written, resumable_from, written_together
-
-__all__ = ["sparsify"]
+from graphsqueak.system.atomic import (
+    note_written,
+    resumable_from,
+    written_bytes,
+    written_together,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -233,9 +236,7 @@ def sparsify(
         is_dry_run=dry_run,
         resumed_checkpoint=checkpointing.resumed_path,
     )
-    missing = checkpointing.note_missing()
-    if missing is not None and not printing.quiet:
-        print_line(missing, on_stderr=True)
+    checkpointing.note_if_missing(quiet=printing.quiet)
     if follow:
         announce_schema(source, quiet=printing.quiet)
         _follow(source, config, out, interval=interval, header=not no_header_out, printing=printing)
@@ -244,11 +245,8 @@ def sparsify(
         _print_dry_run(source, config, [out, report], as_json=printing.as_json)
         return
     announce_schema(source, quiet=printing.quiet)
-    if printing.text and not (config.is_tree or config.is_timed or config.epsilon is not None):
-        forecast = forecast_small_input(source, config)
-        expected = None if forecast is None else expected_result(forecast, config)
-        if expected is not None:
-            print_line(expected, on_stderr=True)
+    if printing.text:
+        _print_expected(source, config)
     with resumable_from(config.checkpoint):
         result = run_sparsify(source, config)
         if printing.text or printing.as_json or report is not None:
@@ -264,6 +262,16 @@ def sparsify(
         print_json(result.record() | {"input": schema})
     elif not printing.quiet:
         _print_result(result, out)
+
+
+def _print_expected(source, config):
+    """Print what can be expected of a run on a small input, before it begins."""
+    if config.is_tree or config.is_timed or config.epsilon is not None:
+        return
+    forecast = forecast_small_input(source, config)
+    expected = None if forecast is None else expected_result(forecast, config)
+    if expected is not None:
+        print_line(expected, on_stderr=True)
 
 
 def _print_result(result, out):
@@ -289,6 +297,11 @@ def _write_report(result, report, *, edges, out, source, reading):
     from graphsqueak.system.progress import reporter
 
     config = result.config
+    cuts = None
+    # Cuts take one more pass, as the error does. Those of a projection that is sampled are not
+    # those of its edges.
+    if result.certificate is not None and source.is_materialized and not result.stream.is_exact_:
+        cuts = result.compare_cuts(source)
     with reporter(config.progress, "drawing the page"):
         write_report(
             result,
@@ -297,7 +310,17 @@ def _write_report(result, report, *, edges, out, source, reading):
             out=out,
             is_rereadable=source.is_rereadable and not config.is_timed,
             reading=reading.words(),
+            cuts=cuts,
+            file_sizes=_file_sizes(source, out),
         )
+
+
+def _file_sizes(source, out):
+    """Return the bytes of the inputs and of the output; None if one of them is not a file."""
+    n_bytes_out = written_bytes(out)
+    if n_bytes_out is None or not source.is_rereadable:
+        return None
+    return sum(part.n_bytes() for part in source.parts), n_bytes_out
 
 
 def _follow(source, config, out, *, interval, header, printing):

@@ -1,9 +1,13 @@
-"""Files that the demo leaves behind: its inputs, figures, and a page that describes the run."""
+"""Files that the demo leaves behind: its inputs, its results, and a page about the run."""
 
+import math
 import shlex
 from collections.abc import Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
+
+import numpy as np
 
 from graphsqueak.demo.evaluation import Row
 from graphsqueak.demo.workflow import (
@@ -16,6 +20,11 @@ from graphsqueak.demo.workflow import (
     Sparsified,
 )
 from graphsqueak.errors import InputError
+from graphsqueak.report.curves import accuracy_against
+from graphsqueak.report.figure import cut_ratios, draw_layout, layout_limits, pyplot
+from graphsqueak.report.page import header_strip, html_page, panels, wide_picture
+from graphsqueak.report.table import html_table, percent
+from graphsqueak.sources import write_columns
 from graphsqueak.system.atomic import atomic_file
 from graphsqueak.system.memory import readable_size
 from graphsqueak.system.paths import local_path
@@ -34,7 +43,7 @@ __all__ = [
     "write_page",
 ]
 
-FILES = ("dense.parquet", "mails.npz", "labels.csv", "clusters.png", "spectrum.png", "index.html")
+FILES = ("dense.parquet", "sparsifier.parquet", "mails.npz", "labels.csv", "index.html")
 OWN_MAILS = (
     "For your own mails, give neighbors their folder, mbox or csv instead of mails.npz, and "
     "--label-template PATH to write a table of all mails, in which you fill in some labels."
@@ -53,36 +62,43 @@ def describe_dense_graph(dense: DenseGraph) -> str:
 
 
 def describe_sparsifier(sparsified: Sparsified) -> list[str]:
-    """Return what was kept, and what the certificate proves."""
+    """Return what was kept, and how large the error is."""
     n_edges = sparsified.sparsifier.n_edges
+    size = readable_size(sparsified.path.stat().st_size)
     certificate = sparsified.certificate
+    errors, random_errors = _cut_errors(sparsified.cuts)
     return [
-        f"One pass keeps {100 * KEEP:g} %: {n_edges:,} edges, {_matrix_size(n_edges)}, in "
-        f"{sparsified.seconds:.1f} s.",
-        f"Certificate: {certificate}. {certificate.in_words()}",
+        f"One pass keeps {100 * KEEP:g} %: {n_edges:,} edges, {_matrix_size(n_edges)} of memory "
+        f"and {size} on disk, in {sparsified.seconds:.1f} s.",
+        f"Half of {errors.size} cuts, between groups of all sizes, are within "
+        f"{percent(np.median(errors))} of the graph's; for as many random edges it is "
+        f"{percent(np.median(random_errors))}. Worst case: {certificate.in_words()}",
     ]
 
 
 def describe_labels(labeled: Labeled) -> str:
     """Return how the labels after three passes compare with those of the whole graph."""
-    n_same = labeled.n_predicted - labeled.n_different
     return (
         f"{labeled.n_known} mails have a known label, spam or ham. With all edges in memory, "
-        f"{100 * labeled.accuracy_exact:.1f} % of the others are labeled correctly; with "
+        f"{100 * labeled.exact.accuracy:.1f} % of the others are labeled correctly; with "
         f"{100 * KEEP:g} % in memory and {MAX_PASSES} passes over the file "
-        f"({labeled.seconds:.1f} s), {100 * labeled.accuracy_sparse:.1f} %. Of "
-        f"{labeled.n_predicted:,} labels, {n_same:,} are the same."
+        f"({labeled.seconds:.1f} s), {100 * labeled.three_passes.accuracy:.1f} %. Of "
+        f"{labeled.n_predicted:,} labels, {_n_same(labeled, labeled.three_passes):,} are the same. "
+        f"As many random edges, in one pass, give the same label to "
+        f"{_n_same(labeled, labeled.random_edges):,} mails, and the sparsifier alone to "
+        f"{_n_same(labeled, labeled.sparsifier):,}."
     )
 
 
 def describe_chosen_graph(dense: DenseGraph, labeled: Labeled) -> str:
     """Return the accuracy on a graph of few neighbors, which needs no sparsifier."""
-    fraction = labeled.n_edges_chosen / dense.n_edges
+    chosen = labeled.few_neighbors
+    fraction = chosen.n_edges / dense.n_edges
     return (
-        "If you can choose the graph, choose few neighbors: with the "
-        f"{N_NEIGHBORS_CHOSEN} nearest neighbors per mail it has {labeled.n_edges_chosen:,} edges "
-        f"({100 * fraction:.1f} %), and {100 * labeled.accuracy_chosen:.1f} % of the labels are "
-        "correct. It needs no sparsifier. Sparsifiers are for graphs that are given dense."
+        f"If you can choose the graph, choose few neighbors: with the {N_NEIGHBORS_CHOSEN} nearest "
+        f"neighbors per mail it has {chosen.n_edges:,} edges ({100 * fraction:.1f} %), and "
+        f"{100 * chosen.accuracy:.1f} % of the labels are correct. It needs no sparsifier. "
+        "Sparsifiers are for graphs that are given dense."
     )
 
 
@@ -144,10 +160,6 @@ def open_folder(path: str) -> Path:
 
 def write_inputs(dense: DenseGraph, folder: Path) -> None:
     """Write the points to mails.npz, and known and true labels to labels.csv."""
-    import numpy as np
-
-    from graphsqueak.sources import write_columns
-
     mails = dense.mails
     points = mails.points.tocsr()
     with atomic_file(folder / "mails.npz") as file:
@@ -175,7 +187,7 @@ def write_page(
     layout: Layout,
     rows: Sequence[Row] = (),
 ) -> None:
-    """Write clusters.png, spectrum.png and index.html; with `rows`, rows.csv and accuracy.png too.
+    """Write index.html; with `rows`, rows.csv as well.
 
     Parameters
     ----------
@@ -187,49 +199,42 @@ def write_page(
     rows : sequence of Row
         Figures of the comparison of methods.
     """
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    from matplotlib import pyplot
-
-    from graphsqueak.report.figure import compare_layouts
-    from graphsqueak.report.page import html_page, picture
-
-    panels = {
-        f"all {dense.n_edges:,} edges": layout.on_graph,
-        f"the {sparsified.sparsifier.n_edges:,} kept": layout.on_sparsifier,
-    }
-    files = {}
-    files["clusters.png"], clusters_html = picture(
-        compare_layouts(panels, layout.is_spam, ("ham", "spam")),
-        alt="The mails in the plane, on the whole graph and on the sparsifier",
-    )
-    files["spectrum.png"], spectrum_html = picture(
-        sparsified.certificate.plot().figure, alt="Spectrum of the sparsifier against the graph"
-    )
+    kept, errors = describe_sparsifier(sparsified)
+    cuts = sparsified.cuts
+    draw_cuts = partial(cut_ratios, cuts.graph, cuts.sparsifier, cuts.random_edges)
     comparison = []
     if rows:
         _write_rows(rows, folder)
-        files["accuracy.png"], comparison = _comparison(rows, dense)
-    kept, certified = describe_sparsifier(sparsified)
+        comparison = _comparison(rows, dense)
     parts = [
-        ("heading", "A dense graph"),
+        ("html", header_strip(_header_entries(dense, sparsified, labeled))),
+        ("heading", "Memory and file size"),
         ("text", describe_dense_graph(dense)),
-        ("heading", "5 % of the edges, certified"),
         ("text", kept),
-        ("text", certified),
-        ("html", spectrum_html),
-        ("text", "Assign a number to every mail, and sum over all edges the weight times the "
-            "squared difference of the numbers at the two ends: this is x'Lx, and for the numbers "
-            "0 and 1 it is the weight of a cut. The figure shows, over all directions x, how much "
-            "of the graph's sum the sparsifier has. No direction is outside the dashed lines."),
-        ("heading", "The same labels after three passes"),
+        ("heading", "The same cuts"),
+        ("html", panels({"Cuts of sparsifier and of random edges": draw_cuts})),
+        ("text", "A cut is the total weight between a group of mails and all others. Each mark is "
+            "a cut: its weight in the graph from left to right, and upwards the weight that the "
+            "kept edges have instead, which is 1 if nothing changed. " + errors),
+        ("heading", "The same labels"),
         ("text", describe_labels(labeled)),
-        ("heading", "Clusters before and after"),
-        ("html", clusters_html),
-        ("text", "Every mail is a point. Its coordinates are two eigenvectors of the graph (left) "
-            "and of the sparsifier (right), its color is the label after three passes."),
+        ("html", _label_table(labeled)),
+        ("heading", "The same picture"),
+        ("html", panels(_layout_drawings(layout))),
+        ("text", "Every mail is a point, and its color is the label after three passes. Its "
+            "coordinates are two eigenvectors of all edges, of the sparsifier, and of as many "
+            "random edges, turned so that they are as close to those of all edges as possible. "
+            "Their similarity to those of all edges, which is 1 for a perfect copy, is "
+            f"{layout.similarity_of_sparsifier:.3f} for the sparsifier and "
+            f"{layout.similarity_of_random_edges:.3f} for random edges."),
         *comparison,
+        ("heading", "The worst case"),
+        ("html", panels({"Ratios of sparsifier to graph": sparsified.certificate.plot})),
+        ("text", f"Certificate: {sparsified.certificate}. Assign a number to every mail, and sum "
+            "over all edges the weight times the squared difference of the numbers at the two "
+            "ends: this is x'Lx, and for the numbers 0 and 1 it is the weight of a cut. The figure "
+            "shows the ratio of the sparsifier's sum to the graph's, over all independent choices "
+            "of numbers (dimensions). No ratio is outside the dashed lines."),
         ("heading", "If you can choose the graph"),
         ("text", describe_chosen_graph(dense, labeled)),
         ("heading", "The same steps as commands"),
@@ -237,28 +242,111 @@ def write_page(
         *(("command", command) for command in commands(folder)),
         ("text", OWN_MAILS),
     ]  # fmt: skip
-    pyplot.close("all")
-    files["index.html"] = html_page("A dense graph and its sparsifier", parts).encode()
-    for name, data in files.items():
-        with atomic_file(folder / name) as file:
-            file.write(data)
+    with atomic_file(folder / "index.html") as file:
+        file.write(html_page("A dense graph and its sparsifier", parts).encode())
+
+
+def _header_entries(dense, sparsified, labeled):
+    """Yield label, value and note of the main figures."""
+    n_kept = sparsified.sparsifier.n_edges
+    errors, random_errors = _cut_errors(sparsified.cuts)
+    certificate = sparsified.certificate
+    n_random = _n_same(labeled, labeled.random_edges)
+    yield "Edges", f"{dense.n_edges:,} → {n_kept:,}", f"in one pass of {sparsified.seconds:.1f} s"
+    memory = [_matrix_size(n_edges) for n_edges in (dense.n_edges, n_kept)]
+    yield "Memory", _change(memory), "as a sparse matrix"
+    files = [readable_size(path.stat().st_size) for path in (dense.path, sparsified.path)]
+    yield "Files", _change(files), "Parquet"
+    n_same = _n_same(labeled, labeled.three_passes)
+    yield (
+        "Same labels",
+        f"{n_same:,} of {labeled.n_predicted:,}",
+        f"after {MAX_PASSES} passes; random edges: {n_random:,}",
+    )
+    yield (
+        "Typical error",
+        percent(np.median(errors)),
+        f"median of cuts; random edges {percent(np.median(random_errors))}",
+    )
+    yield (
+        "Worst case",
+        f"{math.ceil(1000 * certificate.epsilon_upper) / 10:g} %",
+        f"no cut is off by more ({_confidence(certificate)})",
+    )
+
+
+def _confidence(certificate):
+    return "exact" if certificate.delta == 0 else f"probability {1 - certificate.delta:g}"
+
+
+def _change(sizes):
+    # Numbers stay with their unit in narrow boxes.
+    return " → ".join(size.replace(" ", "\N{NO-BREAK SPACE}") for size in sizes)
+
+
+def _cut_errors(cuts):
+    """Return the relative errors of cuts, of the sparsifier and of random edges."""
+    return np.abs(cuts.sparsifier / cuts.graph - 1), np.abs(cuts.random_edges / cuts.graph - 1)
+
+
+def _n_same(labeled, labeling):
+    """Return the number of labels that are those of the whole graph."""
+    return labeled.n_predicted - labeling.n_different
+
+
+def _label_table(labeled):
+    """Return a row per way of labeling: edges in memory, equal labels, and accuracy."""
+    named = {
+        "all edges": labeled.exact,
+        f"{MAX_PASSES} passes": labeled.three_passes,
+        "the sparsifier alone, one pass": labeled.sparsifier,
+        "random edges, one pass": labeled.random_edges,
+    }
+    cells = [
+        (
+            name,
+            f"{labeling.n_edges:,}",
+            f"{_n_same(labeled, labeling) / labeled.n_predicted:.2%}",
+            f"{labeling.accuracy:.1%}",
+        )
+        for name, labeling in named.items()
+    ]
+    return html_table(cells, header=("labeled with", "edges in memory", "same labels", "correct"))
+
+
+def _layout_drawings(layout):
+    """Return a function per panel that draws the mails, all on the same scale."""
+    places = {
+        "all edges": layout.on_graph,
+        "sparsifier": layout.on_sparsifier,
+        "as many random edges": layout.on_random_edges,
+    }
+    limits = layout_limits(list(places.values()))
+    return {
+        f"The mails in the plane: {title}": partial(
+            draw_layout,
+            place,
+            layout.is_spam,
+            ("ham", "spam"),
+            title=title,
+            limits=limits,
+        )
+        for title, place in places.items()
+    }
 
 
 def _comparison(rows, dense):
-    """Return a figure as PNG bytes, and the parts of the page about the comparison."""
-    from graphsqueak.report.curves import accuracy_against
-    from graphsqueak.report.page import picture
-    from graphsqueak.report.table import html_table
-
+    """Return the parts of the page about the comparison of methods."""
     spam_fraction = dense.mails.labels.mean()
     figure = accuracy_against(
         [asdict(row) for row in rows],
         label="edges in memory",
         floor=max(spam_fraction, 1 - spam_fraction),
     )
-    png, figure_html = picture(figure, alt="Accuracy of every method against its edges")
+    figure_html = wide_picture(figure, alt="Accuracy of every method against its edges")
+    pyplot().close(figure)
     header, cells = accuracy_table(rows)
-    parts = [
+    return [
         ("heading", "Comparison with other methods"),
         ("html", html_table(cells, header=header)),
         ("text", "Accuracy on the mails without a label, mean over several draws, with bars of one "
@@ -269,12 +357,9 @@ def _comparison(rows, dense):
             "labels are nearly as good as after three passes. A plain sparsifier preserves cuts "
             "and resistances, not these decisions."),
     ]  # fmt: skip
-    return png, parts
 
 
 def _write_rows(rows, folder):
-    from graphsqueak.sources import write_columns
-
     records = [asdict(row) for row in rows]
     columns = {key: [record[key] for record in records] for key in records[0]}
     write_columns(columns, folder / "rows.csv")

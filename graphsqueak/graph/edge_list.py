@@ -36,7 +36,12 @@ from graphsqueak.graph.id_arrays import (
     with_explicit_order,
 )
 from graphsqueak.system.frames import ArrowExport
-from graphsqueak.validation import check_adjacency, check_count, check_edges
+from graphsqueak.validation import (
+    check_adjacency,
+    check_count,
+    check_edges,
+    explain_keywords,
+)
 
 if TYPE_CHECKING:
     import igraph
@@ -44,6 +49,53 @@ if TYPE_CHECKING:
     import polars
 
 
+# What networkx and pandas call what a graph H has.
+_OTHER_NAMES = {
+    "add_edge": "EdgeList.from_pairs([*H, (u, v)]), since graphs are immutable",
+    "adj": "H.to_networkx().adj",
+    "adjacency_matrix": "H.to_scipy()",
+    "columns": "H.edges.columns",
+    "copy": "H itself, since graphs are immutable",
+    "degree": "H.degrees()",
+    "density": "H.n_edges and H.n_nodes",
+    "describe": "graphsqueak.info(H)",
+    "draw": "H.plot()",
+    "filter": "H.edges.filter(...)",
+    "groupby": "H.to_pandas().groupby(...)",
+    "has_edge": "H.to_networkx().has_edge(u, v)",
+    "has_node": "node in H.nodes",
+    "iloc": "H.edges[:5]",
+    "info": "graphsqueak.info(H)",
+    "is_directed": "H as it is, since edges have no direction",
+    "iterrows": "for source, target, weight in H",
+    "loc": "H[ids]",
+    "nbunch_iter": "H.to_networkx() as an argument of functions of networkx",
+    "neighbors": "H.to_networkx().neighbors(node)",
+    "number_of_edges": "H.n_edges",
+    "number_of_nodes": "H.n_nodes",
+    "order": "H.n_nodes",
+    "sample": "H.edges.sample(...)",
+    "shape": "H.n_nodes and H.n_edges",
+    "size": "H.n_edges",
+    "sort_values": "H.edges.sort('weight')",
+    "subgraph": "H[ids]",
+    "sum": "H.weights.sum()",
+    "to_csv": "H.save('edges.csv')",
+    "to_dense": "H.to_scipy().toarray()",
+    "to_dict": "H.edges.to_dict()",
+    "to_edge_list": "H itself, which is in memory",
+    "to_numpy": "H.edges.to_numpy()",
+    "to_parquet": "H.save('edges.parquet')",
+    "to_undirected": "H as it is, since edges have no direction",
+    "toarray": "H.to_scipy().toarray()",
+    "values": "H.edges.to_numpy()",
+    "write": "H.save(path)",
+}
+
+
+@explain_keywords(
+    positional="read_edges(path_or_table).to_edge_list() or EdgeList.from_networkx(graph)"
+)
 class EdgeList(ArrowExport):
     """Immutable list of weighted, undirected edges between nodes 0, ..., n_nodes - 1.
 
@@ -90,6 +142,8 @@ class EdgeList(ArrowExport):
     """
 
     # An edge list is a source of one batch: it has the attributes of `sources.EdgeSource`.
+    _other_names = _OTHER_NAMES
+
     is_rereadable = True
     is_materialized = True
     is_exact = True
@@ -535,6 +589,13 @@ class EdgeList(ArrowExport):
     def weights(self) -> np.ndarray:
         """The weights of the edges, in the order of `edges`."""
         return self.weight
+
+    def __contains__(self, item: object) -> bool:
+        # Python would look among the edges with their weights, and not find a node or a pair.
+        raise InputError(
+            f"`{item!r} in H` may mean a node or an edge; use `{item!r} in H.nodes` or "
+            "`H.to_networkx().has_edge(u, v)`"
+        )
 
     def __eq__(self, other: object) -> bool:
         """Return whether both are the same graph: same node ids, and same weights of all edges.

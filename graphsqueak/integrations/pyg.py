@@ -25,10 +25,9 @@ try:
 except ImportError:
     torch, BaseTransform = None, object
 
-__all__ = ["Sparsify"]
-
 # Difference of the weights of the two directions of an edge that rounding explains, relative to the
-# largest weight: weights in single precision, and a few operations.
+# largest weight: weights in single precision, and a few operations. Halved or doubled, graphs whose
+# directions differ by that much are refused or not.
 ROUNDING = 1e-6
 
 

@@ -20,8 +20,6 @@ try:
 except ImportError:
     Classifier = Regressor = object
 
-__all__ = ["RiverClassifier", "RiverRegressor", "to_river"]
-
 
 def to_river(learner: OnlineLearner) -> "RiverRegressor | RiverClassifier":
     """Return a river regressor or binary classifier that trains a copy of a learner.

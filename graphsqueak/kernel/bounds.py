@@ -26,8 +26,6 @@ from typing import NamedTuple
 
 from graphsqueak.validation import check_count, check_real
 
-__all__ = ["Bound", "RidgeRate", "ridge_rate", "ridge_risk"]
-
 
 class Bound(NamedTuple):
     """An upper bound with its conditions.

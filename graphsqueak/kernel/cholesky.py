@@ -13,8 +13,6 @@ from scipy.linalg import blas, lapack
 
 from graphsqueak.errors import InputError
 
-__all__ = ["GrowingCholesky", "cholesky", "inverse_diagonal"]
-
 
 def cholesky(K: np.ndarray, ridge: float) -> np.ndarray:
     """Return the lower Cholesky factor of K + ridge I, in Fortran order.

@@ -42,8 +42,6 @@ from scipy.linalg import lapack
 from graphsqueak.errors import InputError
 from graphsqueak.kernel.kernels import Kernel, row_chunks
 
-__all__ = ["FeatureSums", "NystromEmbedding"]
-
 
 class NystromEmbedding:
     """Features z(x) = L^-1 k_I(x) for a set of landmarks I.

@@ -58,22 +58,6 @@ from graphsqueak.kernel.cholesky import cholesky, inverse_diagonal
 from graphsqueak.kernel.kernels import Kernel, KernelLike, KernelParams, bind, row_chunks
 from graphsqueak.validation import check_real
 
-__all__ = [
-    "auto_ridge",
-    "effective_dimension",
-    "estimate_leverage",
-    "kernel_matrix",
-    "landmark_leverage",
-    "leverage_scores",
-    "matrix_leverage",
-    "merged_ridge",
-    "online_effective_dimension",
-    "online_leverage_scores",
-    "rho",
-    "ridge_for_dimension",
-    "weighted_gram",
-]
-
 # Landmarks per effective dimension, by which ridge="auto" is determined. More mean a larger ridge,
 # which ignores more of the outlying points. Trace that is left by `SQUEAK` and `KORS` on four data
 # sets: 1 % less if halved, 4 % more if doubled.

@@ -1,8 +1,11 @@
 """Nystrom features, and the base class of all estimators that work on landmarks.
 
 `NystromTransformer`, `NystromRidge` and `NystromPCA` choose a few landmarks, by a sampler or as
-given by the user, and work in the coordinates z of their span (`embedding`). The transformer
-returns z itself: finite features whose inner products approximate the kernel.
+given by the user, and work in the coordinates z of their span (`embedding`): with the landmarks I,
+
+    z(x) = L^-1 k_I(x),    L L' = K_II,    z(x)'z(y) = k_I(x)' K_II^+ k_I(y).
+
+The transformer returns z itself: finite features whose inner products approximate the kernel.
 
 With `partial_fit`, sums over the features of earlier points are carried from one dictionary to the
 next. A late landmark can only be related to earlier points through the span in which the sums are
@@ -32,8 +35,6 @@ from graphsqueak.kernel.samplers.rp_cholesky import RPCholesky
 from graphsqueak.kernel.samplers.squeak import SQUEAK
 from graphsqueak.randomness import RandomState
 from graphsqueak.validation import check_choice
-
-__all__ = ["LandmarkEstimator", "NystromTransformer", "can_stream"]
 
 # Points from the start of a stream for which sums are stored, besides those of the sampler. Without
 # them, the error of one pass of `KORS` over four Gaussian features is 1.4 times that of two passes.

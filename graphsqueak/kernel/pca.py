@@ -1,8 +1,8 @@
 """Kernel principal components in the span of landmarks.
 
-With the features z of `embedding` and Z'Z = sum z z' = V diag(lam) V', the best projection of rank
-k inside the span of the landmarks keeps the first k columns of V. For an (e, g)-accurate dictionary
-with g <= OPT_k / k its cost is
+With the Nystrom features z(x) = L^-1 k_I(x), L L' = K_II for the landmarks I (`embedding`), and
+Z'Z = sum z z' = V diag(lam) V', the best projection of rank k inside the span of the landmarks
+keeps the first k columns of V. For an (e, g)-accurate dictionary with g <= OPT_k / k its cost is
 
     trace(K) - sum_{i <= k} lam_i(K~) <= OPT_k / (1 - e),
 
@@ -24,8 +24,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from graphsqueak.kernel.nystrom import LandmarkEstimator
 from graphsqueak.validation import check_count
-
-__all__ = ["NystromPCA"]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -42,23 +42,15 @@ import numpy as np
 import scipy.linalg
 from scipy.linalg import lapack
 
-from graphsqueak.kernel.kernels import Kernel, bind
+from graphsqueak.kernel.kernels import POINTS_PER_BLOCK, Kernel, bind
 from graphsqueak.randomness import PIVOT_SEED
 from graphsqueak.system.kernels import njit_cached
-
-__all__ = [
-    "FLOOR",
-    "Pivots",
-    "draw_best_pivots",
-    "draw_pivots",
-    "kernel_factor",
-    "pivot_weights",
-]
 
 # Part of each probability that is by the diagonal of K. Without it, a copy of a pivot would have
 # probability 0 and no weight. Halved or doubled: the trace that is left changes by less than 0.3 %.
 FLOOR = 1e-3
-# Residuals below this fraction of the diagonal of K are rounding errors of double precision.
+# Residuals below this fraction of the diagonal of K are rounding errors of double precision, of
+# which it is 45. Halved or doubled, only points that are equal up to rounding are pivots or not.
 ROUNDING = 1e-14
 # Proposals for each of the best pivots. Trace that is left by `SQUEAK` and `KORS` on four data
 # sets: 3 % more with 4 proposals, 1 % less with 16; the accuracy of the weights is within 3 %.
@@ -67,8 +59,6 @@ N_PROPOSALS = 8
 # below d: without it, weights of equally good points vary three times as much. The trace that is
 # left is 2 % larger if doubled, 1 % smaller if halved.
 SINGLE_FRACTION = 0.1
-# Pivots drawn at a time by `kernel_factor`, which calls LAPACK once per block.
-BLOCK_SIZE = 200
 
 
 class Pivots(NamedTuple):
@@ -234,12 +224,12 @@ def kernel_factor(kernel: Kernel, points: np.ndarray, *, rest: float) -> np.ndar
     (5, 1)
     """
     rng = np.random.default_rng(PIVOT_SEED)
-    state = _PartialFactor(kernel, points, capacity=BLOCK_SIZE)
+    state = _PartialFactor(kernel, points, capacity=POINTS_PER_BLOCK)
     # The points that are left out have half of the rest at most.
     tolerance = rest / (2 * len(points))
     while state.residual.sum() > rest:
         prob = state.residual / state.residual.sum()
-        size = min(BLOCK_SIZE, int(np.count_nonzero(prob)))
+        size = min(POINTS_PER_BLOCK, int(np.count_nonzero(prob)))
         block = rng.choice(len(points), size=size, replace=False, p=prob)
         state.add_block(block, tolerance=tolerance)
     return state.factor

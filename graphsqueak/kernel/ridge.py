@@ -2,8 +2,9 @@
 
 The exact weights w = (K + lam I)^-1 y minimize |y - K w|^2 + lam w'K w. ([C17, Eq. 4.2] prints
 lam |w|^2, which has another minimum.) With the Nystrom approximation K~ in place of K, both in
-training and in prediction, this is ridge regression on the features z of `embedding`:
+training and in prediction, this is ridge regression on the Nystrom features z (`embedding`):
 
+    z(x) = L^-1 k_I(x),    L L' = K_II for the landmarks I,
     f(x) = z(x)' (Z'Z + lam I)^-1 Z'y.
 
 Without regularization of K~ this is [RCR15] and [C17, Eq. 4.6]. Regularized, with C = K S and
@@ -32,8 +33,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from graphsqueak.kernel.nystrom import LandmarkEstimator
 from graphsqueak.validation import check_real
-
-__all__ = ["NystromRidge"]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -90,7 +89,8 @@ class NystromRidge(MultiOutputMixin, RegressorMixin, LandmarkEstimator):
     regularized: bool = False
 
     # The error of a regression is largest where most points are, and leverage scores are small
-    # there; see docs/kernels/dictionaries.md for other fractions.
+    # there. A fraction of 0.6 has 1 % less error on casp, and 2.6 times the error on data with a
+    # few isolated points, where uniform landmarks have 7 times (docs/kernels/dictionaries.md).
     _uniform_share = 1 / 3
 
     def predict(self, X: ArrayLike) -> np.ndarray:

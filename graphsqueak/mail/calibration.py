@@ -31,16 +31,6 @@ from scipy.special import expit
 
 from graphsqueak.validation import check_real
 
-__all__ = [
-    "ExpectedRates",
-    "LabeledFraction",
-    "Threshold",
-    "choose_threshold",
-    "expected_rates",
-    "fit_temperature",
-    "probability_of_spam",
-]
-
 # Temperature without labels to fit it by. 1 / (1 + exp(-s / T)) then has the slope 1 at s = 0, so
 # that scores near 0 are s + 1/2, the mean label that Stable-HFS estimates.
 DEFAULT_TEMPERATURE = 0.25
@@ -48,6 +38,7 @@ DEFAULT_TEMPERATURE = 0.25
 # 2 to 5,000 labels have their optimum inside if spam scores higher than ham; if not, the largest
 # makes all scores about 0.5. Halved or doubled: no other temperature on the shipped mails.
 TEMPERATURE_RANGE = (1e-3, 1e3)
+# Probability of the intervals of the fractions of caught spam and flagged ham, as is customary.
 CONFIDENCE = 0.95
 
 

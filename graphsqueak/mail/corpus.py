@@ -15,8 +15,6 @@ from graphsqueak.mail.layouts import raw_mails
 from graphsqueak.mail.text import MailText, mail_text
 from graphsqueak.mail.words import words
 
-__all__ = ["Mail", "MailSource", "read_mail"]
-
 
 class Mail(NamedTuple):
     """A mail as text.
@@ -84,7 +82,7 @@ class MailSource:
         * unreadable: left out, as the file is missing or locked;
         * duplicates: left out because of `deduplicate`;
         * guessed: returned although a charset was missing, unknown or wrong;
-        * cut: returned without the content beyond a limit (docs/tutorials/mail.md);
+        * cut: returned without the content beyond a limit (docs/tutorials/spam.md);
         * empty: returned without any text.
     """
 

@@ -9,8 +9,6 @@ an end hides the rest, and after a tag whose quotes do not close, quotes are ord
 import re
 from html import unescape
 
-__all__ = ["visible_text"]
-
 _HIDDEN = {"script", "style", "title"}
 # Tags that do not separate words.
 _INSIDE_WORDS = {

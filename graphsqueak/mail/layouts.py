@@ -30,17 +30,6 @@ from graphsqueak.mail.text import read_bytes_as_text
 from graphsqueak.system.paths import local_path, resolved
 from graphsqueak.validation import check_choice
 
-__all__ = [
-    "LAYOUTS",
-    "RawMail",
-    "find_layout",
-    "has_mail_texts",
-    "label_of_name",
-    "label_of_word",
-    "raw_mails",
-    "stable_name",
-]
-
 _LABEL_IN_NAMES = {"spam": 1, "junk": 1, "ham": 0}
 _LABEL_IN_TABLES = {
     **_LABEL_IN_NAMES,
@@ -421,8 +410,9 @@ def _beginning(path, n_bytes):
 
 def _read_regular(path, n_bytes):
     """Return the first bytes of a regular file; an OSError for anything else."""
-    # A named pipe would block without O_NONBLOCK.
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    # A named pipe would block without O_NONBLOCK. Windows has O_BINARY instead of the others.
+    flags = sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_CLOEXEC", "O_BINARY"))
+    descriptor = os.open(path, os.O_RDONLY | flags)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         raise _NotRegularError(f"{path} is not a regular file")

@@ -6,8 +6,6 @@ is dropped and the mail is counted as cut; `tests/mail/test_hostile.py` has a ma
 
 from dataclasses import dataclass
 
-__all__ = ["LIMITS", "Limits"]
-
 
 @dataclass(frozen=True)
 class Limits:

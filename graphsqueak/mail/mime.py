@@ -16,8 +16,6 @@ from urllib.parse import unquote_to_bytes
 
 from graphsqueak.mail.limits import LIMITS
 
-__all__ = ["MailPart", "ParsedMail", "first_field", "parse_mail"]
-
 _HEADER_LINE = re.compile(rb"(?:From |[!-9;-~]*:|[\t ])[^\n]*(?:\n|\Z)")
 # Never fails, so it never backtracks: an open quote extends to the end of the field.
 _PARAMETER_TOKEN = re.compile(r'"[^"\\]*(?:\\.?[^"\\]*)*"?|;|[^";]+', re.DOTALL)

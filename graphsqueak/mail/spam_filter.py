@@ -45,8 +45,6 @@ from graphsqueak.system.packing import pack_state, unpack_state
 from graphsqueak.system.remote import exists, read_bytes
 from graphsqueak.validation import check_count
 
-__all__ = ["ScoredMails", "SpamFilter"]
-
 _RECORD = {"format": "graphsqueak spam filter", "version": 4}
 
 

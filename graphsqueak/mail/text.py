@@ -19,8 +19,6 @@ from graphsqueak.mail.html_text import visible_text
 from graphsqueak.mail.limits import LIMITS
 from graphsqueak.mail.mime import first_field, parse_mail
 
-__all__ = ["DIGITS_TO_0", "MailText", "header_words", "mail_text", "read_bytes_as_text"]
-
 # The digits of a number carry little information about the class of a mail, their count does.
 DIGITS_TO_0 = str.maketrans("123456789", "0" * 9)
 

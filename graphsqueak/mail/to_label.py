@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from graphsqueak.mail.corpus import Mail
     from graphsqueak.mail.spam_filter import ScoredMails
 
-__all__ = ["mails_to_label"]
-
 
 def mails_to_label(
     scored: "ScoredMails",

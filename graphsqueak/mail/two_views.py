@@ -19,8 +19,6 @@ from graphsqueak.graph import EdgeList
 from graphsqueak.sources import EdgeSource, neighbor_edges
 from graphsqueak.system.progress import Progress
 
-__all__ = ["SECOND_VIEW_WEIGHT", "SecondView", "TwoViews", "exceeds_last"]
-
 # Weight of the second view relative to the first; 0.3 and 1 change the accuracy on mails by less
 # than the spread over draws.
 SECOND_VIEW_WEIGHT = 0.5

@@ -28,21 +28,12 @@ from graphsqueak.errors import InputError
 from graphsqueak.mail.text import DIGITS_TO_0
 from graphsqueak.validation import check_count, check_real
 
-__all__ = [
-    "WordWeights",
-    "header_points",
-    "learn_words",
-    "stem",
-    "text_points",
-    "weigh_words",
-    "words",
-]
-
 _WORD = re.compile(r"[^\W_]+")
 _WORD_OR_PUNCTUATION = re.compile(r"[^\W_]+|[^\w\s]+")
 _VOWEL = re.compile(r"[aeiouy]")
 
-# Letters per word. Longer ones are addresses, keys and encoded data, most of them in one mail only.
+# Letters per word. Longer ones are addresses, keys and encoded data, most of them in one mail only,
+# and words of a single mail join no others. The effect on accuracy was not measured.
 _MAX_WORD_LENGTH = 25
 
 

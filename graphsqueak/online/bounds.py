@@ -68,14 +68,6 @@ from graphsqueak.online.losses import get_loss
 from graphsqueak.online.pros_n_kons import Phase, doubling_phase
 from graphsqueak.validation import check_count, check_real
 
-__all__ = [
-    "kons_regret",
-    "pros_n_kons_regret",
-    "skegd_regret",
-    "sketch_error",
-    "sketched_kons_regret",
-]
-
 _BOUNDED_COMPARATOR = "a comparator whose predictions lie within clip"
 _ASSUMPTIONS = (_BOUNDED_COMPARATOR, "steps with eta='global'")
 

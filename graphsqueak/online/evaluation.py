@@ -40,12 +40,12 @@ from graphsqueak.report.curves import over_rounds
 from graphsqueak.system.progress import Progress, reporter
 from graphsqueak.validation import check_count
 
-__all__ = ["PrequentialRun", "best_scores", "flipped_blocks", "run_prequential"]
-
-# Rounds between two reports of progress and two points of the curves.
+# Rounds between two reports of progress and two points of the curves. Halved or doubled, there are
+# twice or half as many of both.
 ROUNDS_PER_REPORT = 1024
 # Half the width of the interval in which kinks of losses are replaced by parabolas, so that the
-# best hypothesis can be found by a method for smooth functions.
+# best hypothesis can be found by a method for smooth functions. A loss differs by at most a quarter
+# of it: halved or doubled, so does this error.
 SMOOTHING = 0.01
 
 

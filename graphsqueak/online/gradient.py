@@ -26,15 +26,6 @@ from graphsqueak.online.support_set import SupportModel, SupportSet
 from graphsqueak.system.kernels import njit_cached
 from graphsqueak.validation import check_real
 
-__all__ = [
-    "FeatureDescent",
-    "GradientLearner",
-    "GradientRule",
-    "KernelDescent",
-    "LandmarkFeatures",
-]
-
-
 # Points whose features are computed in one call: 8 MB for 1,000 features. With 256, NOGD took twice
 # as long (20,000 points, 100 support points) and FOGD the same time.
 POINTS_PER_FEATURE_BLOCK = 1024

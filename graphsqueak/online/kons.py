@@ -5,8 +5,9 @@ With phi_t = phi(x_t), the hypothesis before its projection is A_{t-1}^-1 sum_i 
     c_i = h_i y^_i - g_i - (ybar_i - y^_i) / a_i,    a_i = phi_i' A_{i-1}^-1 phi_i,
 
 where ybar_i is the prediction before and y^_i after clipping, g_i the derivative of the loss and
-h_i = eta_i g_i^2 (`newton`). With d = h^1/2, the kernel values k to earlier points and
-L L' = E = D K D + alpha I,
+h_i = eta_i g_i^2, with eta_i the curvature of the loss at the prediction (`newton` has the other
+choices), and A_i = alpha I + sum_{j <= i} h_j phi_j phi_j'. With d = h^1/2, the kernel values k to
+earlier points and L L' = E = D K D + alpha I,
 
     v = L^-1 (d o k),  p = L^-1 (d o K c),  ybar = (k'c - v'p) / alpha,  a = (k_tt - v'v) / alpha.
 
@@ -51,8 +52,6 @@ from graphsqueak.online.newton import StepRule, newton_weight, step_rule
 from graphsqueak.online.support_set import SupportModel, SupportSet
 from graphsqueak.randomness import RandomState, uniforms
 from graphsqueak.validation import check_real
-
-__all__ = ["KONS", "DualNewton", "KONSModel", "SketchedKONS", "SketchedKONSModel"]
 
 
 class DualNewton:
@@ -146,7 +145,8 @@ class DualNewton:
 class KONS(OnlineLearner):
     """Kernel online Newton step, exact: for short streams and as a reference.
 
-    Every point is kept and a round takes O(t^2) time; the regret is bounded (`kons_regret`).
+    Use it as the reference for the other learners. Every point is kept and a round takes O(t^2)
+    time; the regret is bounded (`kons_regret`).
 
     Parameters
     ----------
@@ -233,7 +233,8 @@ class KONSModel(SupportModel):
 class SketchedKONS(KONS):
     """Sketched-KONS: kernel online Newton step whose matrix contains only sampled steps.
 
-    For streams that are too long for `KONS`; every point is kept. For others use `CONKONS`.
+    Use it for streams that are too long for `KONS`, whose regret has to be bounded
+    (`sketched_kons_regret`); every point is kept. Otherwise use `CONKONS`.
 
     Parameters
     ----------

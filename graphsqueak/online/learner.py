@@ -32,8 +32,6 @@ from graphsqueak.system.packing import pack_state, unpack_state
 from graphsqueak.system.remote import read_bytes
 from graphsqueak.validation import check_choice, check_real
 
-__all__ = ["OnlineLearner", "decode_scores", "encode_labels"]
-
 _FILE_RECORD = {"format": "graphsqueak learner", "version": 1}
 
 

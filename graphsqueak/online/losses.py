@@ -42,16 +42,6 @@ from graphsqueak.errors import InputError, Parameter
 from graphsqueak.system.kernels import inline_njit, njit_cached
 from graphsqueak.validation import check_choice, check_real
 
-__all__ = [
-    "LOSSES",
-    "CompiledLoss",
-    "Loss",
-    "get_loss",
-    "loss_curvature",
-    "loss_slope",
-    "loss_value",
-]
-
 
 class LossKind(IntEnum):
     """The losses, numbered for compiled functions."""

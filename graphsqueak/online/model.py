@@ -9,8 +9,6 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-__all__ = ["OnlineModel"]
-
 
 class OnlineModel(ABC):
     """A hypothesis f: R^d -> R that is learned online.

@@ -43,8 +43,6 @@ from graphsqueak.online.losses import CompiledLoss, Loss, loss_curvature, loss_s
 from graphsqueak.system.kernels import njit_cached
 from graphsqueak.validation import check_choice, check_real
 
-__all__ = ["SPAN_TOLERANCE", "NewtonStep", "StepRule", "newton_weight", "step_rule"]
-
 # A point lies in the span of others if the squared distance is at most this fraction of k(x, x).
 # Smaller distances are dominated by rounding errors of the kernel values. A hundred times larger
 # or smaller: the same losses (CON-KONS, three streams).

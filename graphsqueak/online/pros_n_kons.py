@@ -2,7 +2,12 @@
 
 KORS [C17, Algorithm 8] samples landmarks I from the stream. In the coordinates z(x) = L^-1 k_I(x),
 L L' = K_II, of the points projected on the span of the landmarks, a round is a Newton step in R^j
-(`newton`). A landmark inserted in round t is used from round t + 1: L gains the row (z_t', s),
+(`newton`): with A = alpha I at first, g = l'(y^) and the curvature h = eta g^2 of the loss,
+
+    y^ = clip(z'w, -C, C),    w <- w - (z'w - y^) / (z'A^-1 z) A^-1 z,
+    A <- A + h z z',          w <- w - g A^-1 z.
+
+A landmark inserted in round t is used from round t + 1: L gains the row (z_t', s),
 s^2 = k_tt - z_t'z_t, and all later features gain one coordinate. The thesis recomputes eigenvectors
 of K_II instead; predictions are the same, because coordinates of one span differ by a rotation.
 
@@ -47,16 +52,6 @@ from graphsqueak.online.model import OnlineModel
 from graphsqueak.online.newton import SPAN_TOLERANCE, NewtonStep, step_rule
 from graphsqueak.randomness import RandomState
 from graphsqueak.validation import check_choice, check_count, check_real
-
-__all__ = [
-    "BKONS",
-    "CONKONS",
-    "PROSNKONS",
-    "DictionaryConfig",
-    "DictionaryNewtonModel",
-    "Phase",
-    "doubling_phase",
-]
 
 # Rounds of the first phase, if the number of rounds is unknown. Part of the documented interface.
 FIRST_PHASE_ROUNDS = 1024
@@ -303,8 +298,8 @@ class PROSNKONS(OnlineLearner):
 class CONKONS(PROSNKONS):
     """CON-KONS: Newton steps on a dictionary, continued when the dictionary grows.
 
-    The learner to use by default: rounds take constant time, and losses were smaller than those of
-    the other learners in nearly all experiments (docs/kernels/online.md).
+    Use it by default: rounds take constant time, and losses were smaller than those of the other
+    learners in nearly all experiments (docs/kernels/online.md).
 
     Parameters
     ----------

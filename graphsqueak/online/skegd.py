@@ -57,8 +57,6 @@ from graphsqueak.online.model import OnlineModel
 from graphsqueak.randomness import RandomState
 from graphsqueak.validation import check_choice, check_count
 
-__all__ = ["KernelSketch", "SkeGD", "SkeGDModel", "SketchSizes", "fit_values", "sparse_signs"]
-
 # Fractions of the largest singular value of Phi_pm below which singular values are ignored; the
 # first that makes features short enough is used (`KernelSketch.feature_map`). All halved or
 # doubled: the same errors at the default sizes of the sketches.

@@ -10,15 +10,8 @@ from collections.abc import Callable
 import numpy as np
 
 from graphsqueak.kernel.embedding import NystromEmbedding
-from graphsqueak.kernel.kernels import Kernel
+from graphsqueak.kernel.kernels import POINTS_PER_BLOCK, Kernel
 from graphsqueak.online.model import OnlineModel
-
-__all__ = ["POINTS_PER_BLOCK", "SupportModel", "SupportSet"]
-
-# Points whose kernel values or features are computed in one call; for m support points they take
-# 8 (m + 256) bytes each. Halved, BOGD took 50 % and Projectron++ 10 % longer (4,000 points, 100
-# support points); doubled, Projectron++ took 6 % less time. Predictions are the same.
-POINTS_PER_BLOCK = 256
 
 # Arguments: slice of the rows in the block, kernel values to the slots, kernel values within the
 # block, and the array to fill with the row of the block that each slot holds (-1: unchanged).

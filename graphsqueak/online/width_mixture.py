@@ -24,8 +24,6 @@ from graphsqueak.kernel.kernels import KernelLike
 from graphsqueak.online.losses import Loss
 from graphsqueak.online.model import OnlineModel
 
-__all__ = ["WidthMixture", "width_grid"]
-
 
 def width_grid(kernel: KernelLike, n_features: int) -> np.ndarray:
     """Return the values of gamma that are mixed.

@@ -34,8 +34,6 @@ import numpy as np
 
 from graphsqueak.solvers.lobpcg import MIN_EIGENVALUE, orthonormal
 
-__all__ = ["BlockCG"]
-
 
 class BlockCG:
     """Iteration of block conjugate gradients for a caller that computes the products.

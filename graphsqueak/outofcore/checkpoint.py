@@ -24,11 +24,8 @@ from graphsqueak.system.atomic import atomic_file, hold_signals
 from graphsqueak.system.packing import pack, unpack
 from graphsqueak.system.remote import read_bytes
 
-__all__ = ["Saved", "digest", "load", "save"]
-
-FORMAT = "graphsqueak solve"
-# Version of the layout above. Files of other versions are rejected.
-VERSION = 2
+# The layout above. Files of other layouts are rejected.
+FORMAT = "graphsqueak solve 2"
 # Arrays with one row per node.
 _BLOCKS = ("x", "residual", "direction", "image")
 _IDS = ("ids", "ids_text", "ids_end")
@@ -55,7 +52,6 @@ def save(path: str | os.PathLike, saved: Saved) -> None:
     edges = saved.sparsifier
     record = {
         "format": FORMAT,
-        "version": VERSION,
         "n_nodes": edges.n_nodes,
         "settings": saved.settings,
         "numbers": saved.numbers,
@@ -101,11 +97,9 @@ def _read(path):
             f"{path} is not a complete checkpoint ({error}); start again without resume"
         ) from None
     if not isinstance(record, dict) or record.get("format") != FORMAT:
-        raise InputError(f"{path} is not a checkpoint of a streamed solve; give another path")
-    if record.get("version") != VERSION:
         raise InputError(
-            f"{path} is a checkpoint of version {record.get('version')}, this program reads "
-            f"{VERSION}; start again without resume"
+            f"{path} is not a checkpoint of a streamed solve of this version; give another path, "
+            "or start again without resume"
         )
     try:
         n_nodes = record["n_nodes"]

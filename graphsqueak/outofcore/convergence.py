@@ -10,8 +10,6 @@ import numpy as np
 
 from graphsqueak.errors import ConvergenceWarning
 
-__all__ = ["Convergence", "Iterate"]
-
 # Sensitivities below are passes of solves to 1e-8 on a block model, a heavy-tailed graph, a grid
 # and a small-world graph with a coarse sparsifier that may grow (16, 16, 33 and 23 passes).
 

@@ -33,11 +33,10 @@ from graphsqueak.sources.graph_like import GraphLike
 from graphsqueak.sources.streamed_laplacian import StreamedLaplacian
 from graphsqueak.sparsifiers.budget import Budget
 from graphsqueak.system.progress import Progress, reporter
-from graphsqueak.validation import check_count, check_real
-
-__all__ = ["NormalizedPencil", "smallest_eigenpairs"]
+from graphsqueak.validation import check_count, check_real, explain_keywords
 
 
+@explain_keywords()
 def smallest_eigenpairs(
     graph: GraphLike,
     k: int,

@@ -25,8 +25,6 @@ from graphsqueak.system.packing import pack_bytes, unpack
 from graphsqueak.trees.running import run_here, run_tree
 from graphsqueak.trees.shapes import as_tree
 
-__all__ = ["PartedLaplacian", "Sharing"]
-
 
 class Sharing(NamedTuple):
     """Number of parts of a graph, and the workers that read them. Default: one part."""

@@ -32,8 +32,6 @@ from graphsqueak.sparsifiers.certificate.certificate import component_problem
 from graphsqueak.sparsifiers.sparsify import sparsify
 from graphsqueak.system.progress import Progress
 
-__all__ = ["Pencil", "find_sparsifier", "rereadable"]
-
 
 class Pencil:
     """Products with a streamed graph, and solves with its sparsifier.

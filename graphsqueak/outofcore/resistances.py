@@ -52,25 +52,26 @@ from graphsqueak.sparsifiers.resistance.effective import check_pairs, resistance
 from graphsqueak.sparsifiers.resistance.sketch import squared_distances
 from graphsqueak.system.kernels import njit_cached
 from graphsqueak.system.progress import Progress
-from graphsqueak.validation import check_count, check_real
-
-__all__ = ["PairEstimates", "effective_resistance", "random_potentials"]
+from graphsqueak.validation import check_count, check_real, explain_keywords
 
 # Right-hand sides that are solved at a time: more of them save passes, and take more memory.
 # Halved: 10 instead of 6 passes for 300 pairs, and 28 instead of 14 for a sketch of 256 probes
 # (random, block, heavy-tailed and small-world graphs). Doubled: 4 and 6 passes. If the edges are in
 # memory, pairs take 0.9 to 1.1 times as long with half of them, and 1.0 to 1.4 times with twice.
 MAX_COLUMNS = 128
-# Limit of the memory of a block on large graphs.
+# Memory of a block of right-hand sides, from 73,728 nodes on, and of a block of currents in the
+# networkx backend. Halved or doubled, so is this memory; passes change as with `MAX_COLUMNS`.
 MAX_BLOCK_BYTES = 9 * 2**23
 # The ratio c is assumed to be at most this many times the largest one observed. Halved: 174 instead
 # of 176 passes, with errors of at most 0.32 instead of 0.30 of the tolerance; doubled: 204 and 0.09
 # (200 pairs, tolerances 0.05 and 0.005, random, heavy-tailed, block, small-world and grid graphs).
 RATIO_SAFETY = 2.0
-# Relative residuals and energies below this are rounding errors.
+# Relative residuals and energies below this are rounding errors. Only warnings, and estimates that
+# are as small, depend on it.
 ROUNDING = 1e-12
 
 
+@explain_keywords(positional="effective_resistance(graph, [(u, v)])")
 def effective_resistance(
     graph: GraphLike,
     pairs: ArrayLike | None = None,

@@ -40,15 +40,20 @@ from graphsqueak.system.atomic import check_writable, resumable_from
 from graphsqueak.system.progress import Progress, reporter
 from graphsqueak.system.remote import exists
 from graphsqueak.trees.backends import open_backend
-from graphsqueak.validation import check_block, check_count, check_real, check_ridge
-
-__all__ = ["StreamedSolver"]
+from graphsqueak.validation import (
+    check_block,
+    check_count,
+    check_real,
+    check_ridge,
+    explain_keywords,
+)
 
 # Size of the next sparsifier relative to one that is too coarse. On a small-world graph, 23 passes
 # in total; halved: 28; doubled: 22, with 9 % more edges in memory.
 GROWTH_FACTOR = 4
 
 
+@explain_keywords()
 class StreamedSolver(ReprMixin):
     """Solver of A x = b for a graph that does not fit in memory, A = L + diag(ridge).
 

@@ -14,10 +14,13 @@ if TYPE_CHECKING:
 __all__ = [
     "COLORS",
     "as_axes",
-    "compare_degrees",
-    "compare_layouts",
+    "cut_ratios",
     "degree_calibration",
+    "degree_histograms",
+    "degree_ratios",
+    "draw_layout",
     "kept_against_leverage",
+    "layout_limits",
     "pyplot",
     "side_by_side",
     "spectrum",
@@ -228,36 +231,68 @@ def degree_calibration(
     return ax
 
 
-def compare_degrees(
-    whole: ArrayLike, sparse: ArrayLike, *, figure: "Figure | None" = None
-) -> "Figure":
-    """Plot weighted degrees of a graph and of its sparsifier: their distributions and their ratio.
+def cut_ratios(
+    graph: ArrayLike, sparsifier: ArrayLike, random_edges: ArrayLike, *, ax: "Axes | None" = None
+) -> "Axes":
+    """Plot ratios of cuts to those of the graph, for a sparsifier and for random edges.
+
+    Ratios beyond the axis are drawn at its end.
+
+    Parameters
+    ----------
+    graph, sparsifier, random_edges : ndarray
+        Weights of the same cuts.
+    ax : matplotlib Axes, optional
+
+    Returns
+    -------
+    matplotlib Axes
+    """
+    ax = as_axes(ax)
+    weights = np.asarray(graph)
+    series = {
+        "random edges": (np.asarray(random_edges) / weights, COLORS[1], "x"),
+        "sparsifier": (np.asarray(sparsifier) / weights, COLORS[0], "o"),
+    }
+    reach = _ratio_range([ratios for ratios, _, _ in series.values()])
+    for label, (ratios, color, marker) in series.items():
+        ax.plot(
+            weights,
+            np.clip(ratios, 1 / reach, reach),
+            marker,
+            markersize=5,
+            color=color,
+            label=label,
+            clip_on=False,
+            zorder=2,
+        )
+    _format_ratio_axes(ax, "", weights, reach)
+    ax.set(xlabel="weight of the cut in the graph", ylabel="weight / weight in the graph")
+    ax.legend(frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
+    return ax
+
+
+def degree_histograms(whole: ArrayLike, sparse: ArrayLike, *, ax: "Axes | None" = None) -> "Axes":
+    """Plot the distributions of weighted degrees of a graph and of its sparsifier.
 
     Parameters
     ----------
     whole, sparse : ndarray
-        Weighted degrees of the same nodes.
-    figure : matplotlib Figure, optional
-        An empty figure. Default: a new one of 8.5 x 3.2 inches.
+        Weighted degrees of the same nodes. Nodes without edges are left out.
+    ax : matplotlib Axes, optional
 
     Returns
     -------
-    matplotlib Figure
+    matplotlib Axes
     """
-    if figure is None:
-        figure = pyplot().figure(figsize=(8.5, 3.2), layout="constrained")
-    left, right = figure.subplots(1, 2)
-    of_graph = np.asarray(whole)
-    of_sparsifier = np.asarray(sparse)
-    has_edges = (of_graph > 0) & (of_sparsifier > 0)
-    of_graph = of_graph[has_edges]
-    of_sparsifier = of_sparsifier[has_edges]
+    ax = as_axes(ax)
+    of_graph, of_sparsifier = _positive_degrees(whole, sparse)
     both = np.concatenate([of_graph, of_sparsifier])
     scale = "log" if _is_wide(both) else "linear"
     spaced = np.geomspace if _is_wide(both) else np.linspace
-    bins = spaced(0.99 * both.min(), 1.01 * both.max(), 40)
-    left.hist(of_graph, bins=bins, histtype="stepfilled", color=COLORS[0], label="graph")
-    left.hist(
+    bins = spaced(0.99 * both.min(), 1.01 * both.max(), 40).tolist()
+    ax.hist(of_graph, bins=bins, histtype="stepfilled", color=COLORS[0], label="graph")
+    ax.hist(
         of_sparsifier,
         bins=bins,
         histtype="step",
@@ -265,21 +300,49 @@ def compare_degrees(
         linewidth=1.5,
         label="sparsifier",
     )
-    left.set(xscale=scale, xlabel="total weight of a node's edges", ylabel="nodes")
-    left.legend(frameon=False)
+    ax.set(xscale=scale, xlabel="total weight of a node's edges", ylabel="nodes")
+    ax.legend(frameon=False)
+    return ax
+
+
+def degree_ratios(whole: ArrayLike, sparse: ArrayLike, *, ax: "Axes | None" = None) -> "Axes":
+    """Plot the distribution of weighted degrees, sparsifier to graph.
+
+    Parameters
+    ----------
+    whole, sparse : ndarray
+        Weighted degrees of the same nodes. Nodes without edges are left out.
+    ax : matplotlib Axes, optional
+
+    Returns
+    -------
+    matplotlib Axes
+    """
+    ax = as_axes(ax)
+    of_graph, of_sparsifier = _positive_degrees(whole, sparse)
     ratio = of_sparsifier / of_graph
     lowest = min(0.99, ratio.min(initial=1.0))
     # With the few nodes of larger ratios on the axis, all others would be one bar.
     highest = max(1.01, min(ratio.max(initial=1.0), 3.0))
     margin = 0.03 * (highest - lowest)
     is_clipped = ratio.max(initial=1.0) > highest
-    right.hist(np.minimum(ratio, highest), bins=np.linspace(lowest, highest, 42), color=COLORS[0])
-    right.set(
+    bins = np.linspace(lowest, highest, 42).tolist()
+    ax.hist(np.minimum(ratio, highest), bins=bins, color=COLORS[0])
+    ax.set(
         xlim=(max(0.0, lowest - margin), highest + margin),
-        xlabel="sparsifier / graph" + (f" (above {highest:g}: drawn there)" if is_clipped else ""),
+        xlabel="degree, sparsifier / graph"
+        + (f" (above {highest:g}: drawn there)" if is_clipped else ""),
         ylabel="nodes",
     )
-    return figure
+    return ax
+
+
+def _positive_degrees(whole, sparse):
+    """Return both degrees of the nodes that have edges in both graphs."""
+    of_graph = np.asarray(whole)
+    of_sparsifier = np.asarray(sparse)
+    has_edges = (of_graph > 0) & (of_sparsifier > 0)
+    return of_graph[has_edges], of_sparsifier[has_edges]
 
 
 def kept_against_leverage(
@@ -318,40 +381,62 @@ def kept_against_leverage(
     return ax
 
 
-def compare_layouts(
-    places: Mapping[str, np.ndarray], is_marked: np.ndarray, names: tuple[str, str]
-) -> "Figure":
-    """Plot several layouts of the same nodes in two colors, one panel each, on equal scales.
+def draw_layout(
+    places: np.ndarray,
+    is_marked: np.ndarray,
+    names: tuple[str, str],
+    *,
+    title: str,
+    limits: np.ndarray,
+    ax: "Axes | None" = None,
+) -> "Axes":
+    """Plot the nodes of a layout in two colors.
 
     Parameters
     ----------
-    places : mapping of str to ndarray (n, 2)
-        Coordinates by the title of a panel. The outermost 0.5 % on each side are not drawn.
+    places : ndarray (n, 2)
+        Coordinates. Nodes beyond `limits` are drawn at the border.
     is_marked : ndarray of bool (n,)
     names : pair of str
         Of the nodes that are not marked, and of those that are.
+    title : str
+    limits : ndarray (2, 2)
+        Lowest and highest coordinates, the same for layouts that are compared (`layout_limits`).
+    ax : matplotlib Axes, optional
 
     Returns
     -------
-    matplotlib Figure
+    matplotlib Axes
     """
-    figure, panels = pyplot().subplots(
-        1, len(places), figsize=(9, 4), layout="constrained", squeeze=False
-    )
-    low, high = np.percentile(np.concatenate(list(places.values())), [0.5, 99.5], axis=0)
-    margin = 0.05 * (high - low)
-    limits = np.stack([low - margin, high + margin])
-    for ax, (title, place) in zip(panels[0], places.items(), strict=True):
-        for is_shown, name, color in zip((~is_marked, is_marked), names, COLORS, strict=False):
-            ax.scatter(*place[is_shown].T, s=5, alpha=0.5, color=color, linewidth=0, label=name)
-        ax.set(title=title, xlim=limits[:, 0], ylim=limits[:, 1], xticks=[], yticks=[])
-    handles, labels = panels[0][0].get_legend_handles_labels()
-    legend = figure.legend(
-        handles, labels, loc="outside lower center", ncols=2, frameon=False, markerscale=3
-    )
-    for handle in legend.legend_handles:
+    ax = as_axes(ax)
+    shown = np.clip(places, *limits)
+    for is_shown, name, color in zip((~is_marked, is_marked), names, COLORS, strict=False):
+        x, y = shown[is_shown].T
+        ax.scatter(
+            x,
+            y,
+            s=5,
+            alpha=0.5,
+            color=color,
+            linewidth=0,
+            label=name,
+            clip_on=False,
+        )
+    ax.set(title=title, xlim=limits[:, 0], ylim=limits[:, 1], xticks=[], yticks=[])
+    legend = ax.legend(loc="lower left", frameon=False, markerscale=3)
+    for handle in filter(None, legend.legend_handles):
         handle.set_alpha(1.0)
-    return figure
+    return ax
+
+
+def layout_limits(several: Sequence[np.ndarray]) -> np.ndarray:
+    """Return the lowest and the highest coordinates that show nearly all nodes of some layouts.
+
+    Some nodes may be far from all others: 0.5 % of them on each side are left out.
+    """
+    low, high = np.percentile(np.concatenate(several), [0.5, 99.5], axis=0)
+    margin = 0.05 * (high - low)
+    return np.stack([low - margin, high + margin])
 
 
 def as_axes(ax: "Axes | None") -> "Axes":

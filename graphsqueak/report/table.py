@@ -1,5 +1,6 @@
 """Tables of rows, as HTML for notebooks and pages or as plain text for a terminal."""
 
+import math
 from collections.abc import Iterable, Sequence
 from html import escape
 
@@ -7,7 +8,7 @@ import numpy as np
 
 from graphsqueak.system.terminal import printable
 
-__all__ = ["edge_table", "html_table", "sparkline", "text_table"]
+__all__ = ["edge_table", "html_table", "percent", "sparkline", "text_table"]
 
 _BLOCKS = "▁▂▃▄▅▆▇█"
 
@@ -67,6 +68,20 @@ def edge_table(
     if known is not None:
         caption += f"; {known}"
     return html_table(rows, header=("source", "target", "weight"), caption=caption)
+
+
+def percent(error: float) -> str:
+    """Return an error in percent with two digits.
+
+    >>> [percent(error) for error in (0.0, 0.0000321, 0.0123, 0.5, 23.0, math.inf)]
+    ['0 %', '0.0032 %', '1.2 %', '50 %', '2,300 %', 'infinite']
+    """
+    if math.isinf(error):
+        return "infinite"
+    # Rescaled degrees are exact up to rounding.
+    if error < 1e-9:
+        return "0 %"
+    return f"{100 * error:.2g} %" if error < 0.995 else f"{100 * error:,.0f} %"
 
 
 def sparkline(values: np.ndarray, max_bins: int = 16) -> str:

@@ -106,6 +106,8 @@ def _eliminate(link, value, head, degree, excess, counter):
     slot = np.full(n_nodes, NONE, dtype=np.uint32)
     element = np.empty(n_nodes, dtype=np.uint32)
     weight = np.empty(n_nodes)
+    spare_element = np.empty_like(element)
+    spare_weight = np.empty_like(weight)
     later = np.empty(n_nodes + 1)
     low = 0
     total = 0
@@ -117,10 +119,7 @@ def _eliminate(link, value, head, degree, excess, counter):
         _remove(first, before, after, i, low)
         order[c] = i
         size = _gather(link, value, head[i], slot, element, weight, degree)
-        # A stable sort, so that the result does not depend on how ties are broken.
-        by_weight = np.argsort(weight[:size], kind="mergesort")
-        weight[:size] = weight[by_weight]
-        element[:size] = element[by_weight]
+        _sort(weight, element, size, spare_weight, spare_element)
         _sum_from_the_end(weight, size, later)
         pivot[c] = later[0] + excess[i]
         if total + size > target.size:
@@ -176,6 +175,35 @@ def _gather(link, value, x, slot, element, weight, degree):
     for s in range(size):
         slot[link[element[s], 0]] = NONE
     return size
+
+
+@inline_njit
+def _sort(key, item, size, spare_key, spare_item):
+    """Sort the first `size` keys, with their items, by merging runs of 1, 2, 4, ... keys.
+
+    The sort is stable, so that the result does not depend on how ties are broken. numpy's sort
+    allocates memory, which takes longer than sorting the few neighbors of most nodes.
+    """
+    width = 1
+    while width < size:
+        for start in range(0, size, 2 * width):
+            middle = min(start + width, size)
+            end = min(start + 2 * width, size)
+            left = start
+            right = middle
+            for s in range(start, end):
+                if left < middle and (right == end or key[left] <= key[right]):
+                    spare_key[s] = key[left]
+                    spare_item[s] = item[left]
+                    left += 1
+                else:
+                    spare_key[s] = key[right]
+                    spare_item[s] = item[right]
+                    right += 1
+        for s in range(size):
+            key[s] = spare_key[s]
+            item[s] = spare_item[s]
+        width *= 2
 
 
 @inline_njit

@@ -29,7 +29,14 @@ from graphsqueak.solvers.direct import Direct
 from graphsqueak.solvers.matrix import CSRLaplacian, aligned_like, build_laplacian, multiply
 from graphsqueak.solvers.multigrid import Multigrid
 from graphsqueak.sources.graph_like import GraphLike, as_edge_list
-from graphsqueak.validation import check_block, check_choice, check_count, check_real, check_ridge
+from graphsqueak.validation import (
+    check_block,
+    check_choice,
+    check_count,
+    check_real,
+    check_ridge,
+    explain_keywords,
+)
 
 SOLVERS = ("auto", "jacobi", "cholesky", "amg", "direct")
 # Factor by which conjugate gradients in float32 reduce residuals on most graphs: 100 roundoffs. If
@@ -38,6 +45,7 @@ SOLVERS = ("auto", "jacobi", "cholesky", "amg", "direct")
 MIN_FLOAT32_REDUCTION = 1e-5
 
 
+@explain_keywords()
 class LaplacianSolver(ReprMixin):
     """Solver of linear systems with the Laplacian of a graph.
 

@@ -114,14 +114,20 @@ def lobpcg(
         if worst <= 1 or n_iter >= max_iter:
             break
         # 2: twice, because rounding leaves some of X and P in W after the first projection
-        W = operator.precondition(R[:, error > 1])
+        R = R[:, error > 1]
+        W = operator.precondition(R)
+        # Blocks are most of the memory, and these are computed again.
+        del R
         for _ in range(2):
             W = orthonormal(W - S @ (S.T @ W))
         if W.shape[1] == 0:
             break
+        # X is a view, which would keep the old basis.
+        del X
         # 3: the product
         AS = np.hstack([AS, operator.multiply(W, report)])
         S = np.hstack([S, W])
+        del W
         n_iter += 1
     return Eigenpairs(
         values=values[:n_pairs],

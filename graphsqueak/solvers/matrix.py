@@ -65,20 +65,20 @@ class CSRLaplacian(NamedTuple):
 
     def diagonal(self):
         """Return the diagonal of A: weighted degree plus ridge."""
-        return self._adjacency() @ np.ones(self.n_nodes) + self.ridge
+        diagonal = self.ridge.astype(np.float64)
+        _add_row_sums(self.start, self.weight, diagonal)
+        return diagonal
 
     def to_scipy(self):
         """Return A as a scipy CSR array in which parallel edges are summed."""
-        matrix = (scipy.sparse.diags_array(self.diagonal()) - self._adjacency()).tocsr()
-        matrix.sum_duplicates()
-        return matrix
-
-    def _adjacency(self):
         neighbor = self.neighbor.view(np.int32 if self.neighbor.itemsize == 4 else np.int64)
-        return scipy.sparse.csr_array(
+        adjacency = scipy.sparse.csr_array(
             (self.weight, neighbor, self.start.view(np.int64)),
             shape=(self.n_nodes, self.n_nodes),
         )
+        matrix = (scipy.sparse.diags_array(self.diagonal()) - adjacency).tocsr()
+        matrix.sum_duplicates()
+        return matrix
 
     def astype(self, dtype):
         """Return the same matrix with weights and ridge in `dtype`."""
@@ -244,6 +244,15 @@ def _sort_edges(tail, head, weight, start, neighbor, value):
         neighbor[start[v]] = tail[e]
         value[start[v]] = weight[e]
         start[v] += 1
+
+
+@njit_cached
+def _add_row_sums(start, weight, total):
+    for i in range(total.size):
+        row_sum = 0.0
+        for e in range(start[i], start[i + 1]):
+            row_sum += weight[e]
+        total[i] += row_sum
 
 
 @parallel_njit

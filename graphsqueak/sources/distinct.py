@@ -17,8 +17,6 @@ from graphsqueak.graph.duplicate_edges import hash_pair
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.system.kernels import njit_cached
 
-__all__ = ["DistinctEdges"]
-
 # One edge in the temporary file: 24 bytes.
 ROW = np.dtype([("tail", np.int64), ("head", np.int64), ("weight", np.float64)])
 

@@ -13,8 +13,8 @@ them, so that the batches depend only on the edges and on `batch_size`. It drops
 self-loops and edges of weight zero; their nodes are kept.
 """
 
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -23,22 +23,14 @@ from graphsqueak.graph.id_arrays import first_ids
 from graphsqueak.graph.timed_edges import TimedEdges
 from graphsqueak.nodes.numbering import ids_between
 from graphsqueak.system.kernels import njit_cached
-
-__all__ = [
-    "BYTES_PER_NODE",
-    "Batcher",
-    "Chunk",
-    "EdgeSource",
-    "Opened",
-    "id_kind_of",
-]
+from graphsqueak.validation import OtherNames
 
 # Memory of a reader per node: two copies of its id, and its slot in the hash table. A file that
-# announces more nodes than fit into memory is refused.
+# announces more nodes than fit into memory is refused. Halved or doubled, twice or half as many.
 BYTES_PER_NODE = 40
 
 
-class EdgeSource:
+class EdgeSource(OtherNames):
     """Stream of edges that can be iterated more than once; subclasses write `_batches`.
 
     Subclass it to pass edges of your own to anything that reads a stream: `sparsify`, `certify`,
@@ -79,6 +71,24 @@ class EdgeSource:
     >>> star.n_edges_read
     3
     """
+
+    _other_names: ClassVar[Mapping[str, str]] = {
+        "degrees": "to_edge_list().degrees()",
+        "edges": "to_edge_list().edges",
+        "head": "to_edge_list().edges.head()",
+        "n_edges": "to_edge_list().n_edges or graphsqueak.info(source)",
+        "nodes": "to_edge_list().nodes",
+        "plot": "to_edge_list().plot()",
+        "save": "graphsqueak.write_edges(source, path)",
+        "to_arrow": "to_edge_list().to_arrow()",
+        "to_csv": "graphsqueak.write_edges(source, path)",
+        "to_igraph": "to_edge_list().to_igraph()",
+        "to_networkx": "to_edge_list().to_networkx()",
+        "to_pandas": "to_edge_list().to_pandas()",
+        "to_polars": "to_edge_list().to_polars()",
+        "to_scipy": "to_edge_list().to_scipy()",
+        "weights": "to_edge_list().weights",
+    }
 
     is_rereadable = True
     is_materialized = True

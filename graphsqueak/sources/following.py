@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import io
 import os
-import select
+import queue
+import threading
 import time as clock
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -22,8 +24,6 @@ from graphsqueak.sources.files.inflating import PIECE_BYTES
 from graphsqueak.sources.files.parts import ByteStream, PathsLike
 from graphsqueak.sources.files.reading import FileSource, detect_format, read_edges
 from graphsqueak.sources.files.text import detect_text_schema, read_text
-
-__all__ = ["follow_edges"]
 
 
 def follow_edges(
@@ -205,14 +205,41 @@ class _FollowedFile(FileSource):
             # A file object in memory.
             yield file.read()
             return
-        while True:
-            # A plain read would block until the writer writes.
-            readable, _, _ = select.select([descriptor], [], [], self._poll)
-            if not readable:
-                yield b""
-                continue
+        # A read blocks until the writer writes, and `select` knows no pipes on Windows: so a thread
+        # of its own reads.
+        pieces: queue.Queue = queue.Queue(maxsize=1)
+        is_abandoned = threading.Event()
+        reader = threading.Thread(
+            target=_put_pieces, args=(descriptor, pieces, is_abandoned), daemon=True
+        )
+        reader.start()
+        try:
+            while True:
+                try:
+                    piece = pieces.get(timeout=self._poll)
+                except queue.Empty:
+                    yield b""
+                    continue
+                if isinstance(piece, OSError):
+                    raise piece
+                # No bytes: the writer has closed the pipe.
+                if not piece:
+                    return
+                yield piece
+        finally:
+            is_abandoned.set()
+            # The thread may be waiting for a free place.
+            with suppress(queue.Empty):
+                pieces.get_nowait()
+
+
+def _put_pieces(descriptor, pieces, is_abandoned):
+    """Put what is read from a pipe into a queue: bytes, empty at the end, or an OSError."""
+    piece = None
+    while piece != b"" and not is_abandoned.is_set():
+        try:
             piece = os.read(descriptor, PIECE_BYTES)
-            # A pipe that is readable without bytes was closed by its writer.
-            if not piece:
-                return
-            yield piece
+        except OSError as error:
+            pieces.put(error)
+            return
+        pieces.put(piece)

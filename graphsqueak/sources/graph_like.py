@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     import networkx
     import polars
 
-__all__ = ["ArrowTable", "GraphLike", "as_edge_list", "as_stream"]
-
 
 class ArrowTable(Protocol):
     """Table of edges with the Arrow C stream interface: of polars, pandas, pyarrow or DuckDB."""
@@ -133,10 +131,10 @@ def _conversion(graph: Any, package: str) -> str:
         return CONVERSIONS[package]
     if hasattr(graph, "read"):
         return "graphsqueak.read_edges(file)"
-    if isinstance(graph, list | tuple | set) or hasattr(graph, "__next__"):
-        return "graphsqueak.EdgeList.from_pairs(edges), with (source, target, weight) per edge"
     if isinstance(graph, dict):
         return "graphsqueak.EdgeList.from_networkx(networkx.Graph(neighbors))"
+    if isinstance(graph, list | tuple | set) or hasattr(graph, "__iter__"):
+        return "graphsqueak.EdgeList.from_pairs(edges), with (source, target, weight) per edge"
     return (
         "an EdgeList, the path of a file of edges, graphsqueak.read_edges(...), a data frame or "
         "Arrow table of edges, a scipy adjacency matrix, or a networkx or igraph graph"

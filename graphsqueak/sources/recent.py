@@ -16,8 +16,6 @@ from graphsqueak.sources.edge_source import EdgeSource, id_kind_of
 from graphsqueak.sources.times import Duration, as_time_span
 from graphsqueak.validation import check_real
 
-__all__ = ["RecentEdges", "latest_time", "recent_edges"]
-
 
 def recent_edges(
     source: EdgeSource | EdgeList,

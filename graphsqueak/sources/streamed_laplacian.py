@@ -25,14 +25,13 @@ from graphsqueak.randomness import mix64
 from graphsqueak.sources.edge_source import EdgeSource
 from graphsqueak.system.kernels import njit_cached, parallel_njit, run_kernel
 
-__all__ = ["StreamedLaplacian", "check_same_edges"]
-
 # A block X up to this size is summed in four partial sums, which then fit into the cache. A larger
-# X has two, to take less memory.
+# X has two, to take less memory. Halved or doubled, blocks of 2 to 8 MiB are summed by two instead
+# of four threads, or take two blocks more.
 MAX_BYTES_FOR_FOUR_PARTS = 2**22
 
 # Edges per node after which float32 partial sums are added to the float64 total: the rounding error
-# of a sum grows with its number of terms.
+# of a sum grows with its number of terms. Halved or doubled, so does its bound.
 MAX_EDGES_PER_NODE_IN_FLOAT32 = 64
 
 

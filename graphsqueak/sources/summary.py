@@ -16,8 +16,7 @@ from graphsqueak.sources.edge_source import id_kind_of
 from graphsqueak.sources.graph_like import GraphLike, as_stream
 from graphsqueak.system.memory import peak_rss
 from graphsqueak.system.progress import Progress, reporter
-
-__all__ = ["Summary", "info"]
+from graphsqueak.validation import explain_keywords
 
 
 @dataclass(frozen=True, repr=False)
@@ -78,6 +77,7 @@ class Summary:
         return html_table(self.rows(), words=True)
 
 
+@explain_keywords(weighted="info(read_edges(path, weighted={}))")
 def info(graph: GraphLike, *, progress: Progress = False) -> Summary:
     """Read a graph once and describe it.
 

@@ -14,8 +14,6 @@ from graphsqueak.sources.tables import first_line
 from graphsqueak.system.atomic import atomic_file
 from graphsqueak.system.expansion import check_parquet_pages
 
-__all__ = ["table_batches", "table_writer"]
-
 
 def table_batches(path, size):
     """Yield data frames of `size` rows, the last one smaller, each with the fraction read.

@@ -18,8 +18,6 @@ from typing import Any, NamedTuple
 
 from graphsqueak.errors import InputError
 
-__all__ = ["RepeatedStreamCheck", "TablePart", "first_line", "is_table", "table_columns"]
-
 
 def is_table(thing: Any) -> bool:
     """Return whether this is a table in a supported form.

@@ -19,19 +19,6 @@ import numpy as np
 
 from graphsqueak.errors import InputError, Parameter
 
-__all__ = [
-    "UNIX_TIMES",
-    "Duration",
-    "TimeOrder",
-    "are_dates",
-    "arrow_times",
-    "as_time_span",
-    "parse_time",
-    "parse_times",
-    "refuse_other_units",
-    "unit_of_times",
-]
-
 _SECONDS_PER_UNIT = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0, "w": 604_800.0}
 _DURATION = re.compile(r"([0-9]+\.?[0-9]*|\.[0-9]+) *([smhdw])")
 

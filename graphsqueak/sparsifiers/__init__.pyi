@@ -9,6 +9,8 @@ from graphsqueak.sparsifiers.certificate.certify import certify as certify
 from graphsqueak.sparsifiers.config import SparsifyConfig as SparsifyConfig
 from graphsqueak.sparsifiers.cost import CostEstimate as CostEstimate
 from graphsqueak.sparsifiers.cost import estimate_cost as estimate_cost
+from graphsqueak.sparsifiers.cut_comparison import CutComparison as CutComparison
+from graphsqueak.sparsifiers.cut_comparison import compare_cuts as compare_cuts
 from graphsqueak.sparsifiers.forecast import Forecast as Forecast
 from graphsqueak.sparsifiers.merge_files import merge_edge_files as merge_edge_files
 from graphsqueak.sparsifiers.result import SparsifyResult as SparsifyResult
@@ -26,6 +28,7 @@ __all__ = [
     "BlockLanczos",
     "Certificate",
     "CostEstimate",
+    "CutComparison",
     "Forecast",
     "SparsifyConfig",
     "SparsifyResult",
@@ -34,6 +37,7 @@ __all__ = [
     "TimedSparsifier",
     "batch_sparsifier",
     "certify",
+    "compare_cuts",
     "estimate_cost",
     "grow_tree",
     "kelner_levin_copies",

@@ -163,9 +163,7 @@ class SparsifyConfig:
             **self.stream_settings(), options=self.options, random_state=self.random_state
         )
 
-    def needs_subgraph(
-        self, source: EdgeSource | EdgeList, stream: StreamSparsifier | TimedSparsifier
-    ) -> bool:
+    def needs_subgraph(self, stream: StreamSparsifier | TimedSparsifier) -> bool:
         """Return whether edges are chosen from the whole graph instead of sampled by the stream.
 
         Raises an InputError if that was asked for and the graph does not fit into memory.

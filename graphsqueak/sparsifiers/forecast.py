@@ -238,7 +238,14 @@ def _resistances(edges, degrees, *, is_sample):
     """
     if is_sample or edges.n_edges > _MAX_EDGES_TO_ESTIMATE:
         return 1 / degrees[edges.tail] + 1 / degrees[edges.head]
-    return estimate(edges, degrees, n_probes=StreamOptions().final_probes, seed=0).resistance
+    options = StreamOptions()
+    return estimate(
+        edges,
+        degrees,
+        n_probes=options.final_probes,
+        min_nodes=options.degree_approx_min_nodes,
+        seed=0,
+    ).resistance
 
 
 def _sampling_kappa(epsilon):

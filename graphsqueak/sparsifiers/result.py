@@ -13,28 +13,28 @@ from typing import Any, Self
 import numpy as np
 
 from graphsqueak.graph.edge_list import EdgeList
+from graphsqueak.report.table import percent
+from graphsqueak.sources.edge_source import EdgeSource
+from graphsqueak.sources.recent import recent_edges
 from graphsqueak.sparsifiers.certificate.certificate import Certificate
 from graphsqueak.sparsifiers.config import SparsifyConfig
+from graphsqueak.sparsifiers.cut_comparison import CutComparison, compare_cuts
 from graphsqueak.sparsifiers.error_prediction import GOOD_ERROR, ErrorCurve
 from graphsqueak.sparsifiers.forecast import round_up
 from graphsqueak.sparsifiers.stream.base_stream import seed_from
 from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier
 from graphsqueak.sparsifiers.stream.timed_sparsifier import TimedSparsifier
 from graphsqueak.sparsifiers.tree.parts import TreeResult
-from graphsqueak.sparsifiers.typical_error import TypicalError, measure_resistances
+from graphsqueak.sparsifiers.typical_error import (
+    ACCURATE_ERROR,
+    EQUAL_ERROR_RATIO,
+    ROUGHLY_ACCURATE_ERROR,
+    TypicalError,
+    measure_resistances,
+)
 from graphsqueak.system.memory import peak_rss
 
-# Worst-case error from which cuts are not trusted: kappa = 9. Only the wording of messages depends
-# on it.
-_ROUGH_ERROR = 0.8
-# Largest median errors that are called accurate and roughly accurate, as in `compare`. Only the
-# wording of messages depends on them.
-_ACCURATE = 0.1
-_ROUGHLY_ACCURATE = 0.35
-# Random edges are as accurate if no median error is larger by this factor. Errors below 1 % count
-# as 1 %. Only the wording of messages depends on it.
-_EQUAL_ERROR_RATIO = 1.5
-_QUANTITIES = {"cuts": "cuts", "degrees": "degrees", "resistances": "effective resistances"}
+QUANTITIES = {"cuts": "cuts", "degrees": "degrees", "resistances": "effective resistances"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,6 +109,25 @@ class SparsifyResult:
         seed = seed_from(self.config.random_state)
         error = measure_resistances(self.typical_error, graph, self.sparsifier, seed=seed)
         return replace(self, typical_error=error)
+
+    def compare_cuts(self, graph: EdgeSource | EdgeList) -> CutComparison:
+        """Return cuts of the graph, of the sparsifier and of as many random edges.
+
+        Parameters
+        ----------
+        graph : EdgeSource or EdgeList
+            The input of the run, which is read once more.
+        """
+        if self.span is not None:
+            since, until = self.span
+            graph = recent_edges(graph, since=since, at=until, half_life=self.config.half_life)
+        return compare_cuts(
+            graph,
+            self.sparsifier,
+            n_edges=self.stream.n_edges_recent_,
+            seed=seed_from(self.config.random_state),
+            progress=self.config.progress,
+        )
 
     def record(self) -> dict[str, Any]:
         """Return the figures by name, as `graphsqueak sparsify --json` prints them."""
@@ -231,30 +250,48 @@ def _typical_sentence(typical_error):
     if not rows:
         return ""
     errors = ", ".join(
-        f"{_QUANTITIES[name]} {_percent(error)} (random edges {_percent(baseline)})"
+        f"{QUANTITIES[name]} {percent(error)} (random edges {_percent_or_reason(baseline)})"
         for name, error, baseline in rows
     )
-    grade = "Inaccurate even"
-    if typical_error.largest <= _ROUGHLY_ACCURATE:
-        grade = "Accurate" if typical_error.largest <= _ACCURATE else "Roughly accurate"
+    accuracy = grade(typical_error)
+    accuracy += " even" if accuracy == "Inaccurate" else ""
     comparison = ""
-    if all(baseline <= _EQUAL_ERROR_RATIO * max(error, 0.01) for _, error, baseline in rows):
+    if is_random_as_accurate(typical_error):
         comparison = " Random edges are at least about as accurate."
-    return f"Typical error: {errors}. {grade} for typical quantities.{comparison}"
+    return f"Typical error: {errors}. {accuracy} for typical quantities.{comparison}"
 
 
-def _percent(error):
-    """Return an error in percent with two digits.
+def _percent_or_reason(error):
+    """Return an error in percent, or why it is infinite, which only resistances can be."""
+    return percent(error) if math.isfinite(error) else "infinite: disconnected pairs"
 
-    >>> [_percent(error) for error in (0.0, 0.0000321, 0.0123, 0.5, 23.0, math.inf)]
-    ['0 %', '0.0032 %', '1.2 %', '50 %', '2,300 %', 'infinite: disconnected pairs']
+
+def grade(typical_error: TypicalError) -> str:
+    """Return how accurate a sparsifier is for typical quantities, in a word or two.
+
+    >>> from graphsqueak.sparsifiers.typical_error import MedianErrors
+    >>> errors = [MedianErrors(cuts=error) for error in (0.05, 0.2, 0.5)]
+    >>> [grade(TypicalError(error, error)) for error in errors]
+    ['Accurate', 'Roughly accurate', 'Inaccurate']
     """
-    if math.isinf(error):
-        return "infinite: disconnected pairs"
-    # Rescaled degrees are exact up to rounding.
-    if error < 1e-9:
-        return "0 %"
-    return f"{100 * error:.2g} %" if error < 0.995 else f"{100 * error:,.0f} %"
+    if typical_error.largest > ROUGHLY_ACCURATE_ERROR:
+        return "Inaccurate"
+    return "Accurate" if typical_error.largest <= ACCURATE_ERROR else "Roughly accurate"
+
+
+def is_random_as_accurate(typical_error: TypicalError) -> bool:
+    """Return whether random edges are at least about as accurate for every typical quantity.
+
+    >>> from graphsqueak.sparsifiers.typical_error import MedianErrors
+    >>> errors = MedianErrors(cuts=0.02, degrees=0.01)
+    >>> is_random_as_accurate(TypicalError(errors, MedianErrors(cuts=0.02, degrees=0.5)))
+    False
+    """
+    least = ACCURATE_ERROR / 10
+    return all(
+        baseline <= EQUAL_ERROR_RATIO * max(error, least)
+        for _, error, baseline in typical_error.rows()
+    )
 
 
 def _worst_case(result):
@@ -268,7 +305,8 @@ def _worst_case(result):
         return f"{short} {words}" if is_bounded else words
     if result.method == "subgraph":
         return short
-    if (error := result.epsilon_predicted) < _ROUGH_ERROR:
+    # With an error of 1, a cut may lose all its weight.
+    if (error := result.epsilon_predicted) < 1:
         return (
             f"{short} The weight between any group of nodes and all others is expected within "
             f"about {100 * error:.0f} % of the graph's."
@@ -300,7 +338,7 @@ def uses(result: SparsifyResult) -> str:
     # Conjugate gradients gain a factor of exp(2 / sqrt(kappa)) per step.
     steps = max(round(math.log(10) / 2 * math.sqrt(certificate.kappa)), 1)
     solves = f"as a preconditioner: about {steps} steps of conjugate gradients per digit"
-    if certificate.epsilon_rescaled >= _ROUGH_ERROR:
+    if certificate.epsilon_rescaled > GOOD_ERROR:
         return (
             f"Good {solves}. No guarantee for cuts, clusters or random walks: in the worst case, "
             f"of two groups, or of two commute times, one changes {kappa} times as much as the "
@@ -308,12 +346,6 @@ def uses(result: SparsifyResult) -> str:
         )
     longest = round_up(1 / certificate.lambda_min, 3)
     walks = f"random walks (commute times at most {longest} times the graph's)"
-    if certificate.epsilon_rescaled > GOOD_ERROR:
-        return (
-            f"Good for {walks} and {solves}. With care for cuts and clusters: of two groups one "
-            f"may gain up to {kappa} times as much weight as the other. Not for single edges, "
-            "triangles and shortest paths."
-        )
     return (
         f"Good for cuts, clusters, {walks} and {solves}. Not for single edges, triangles and "
         "shortest paths."

@@ -27,6 +27,7 @@ from graphsqueak.errors import InputError, Parameter, SavingWarning
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.graph.forest import add_degrees
 from graphsqueak.graph.timed_edges import TimedEdges, checksum
+from graphsqueak.randomness import RandomState
 from graphsqueak.sources.edge_source import EdgeSource
 from graphsqueak.sources.graph_like import GraphLike, as_edge_list, as_stream
 from graphsqueak.sources.recent import recent_edges
@@ -42,7 +43,7 @@ from graphsqueak.sparsifiers.stream.base_stream import seed_from
 from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier
 from graphsqueak.sparsifiers.stream.timed_sparsifier import TimedSparsifier, load_stream
 from graphsqueak.sparsifiers.subgraph.subgraph import best_subgraph
-from graphsqueak.sparsifiers.tree.parts import DROPPED, MergeTree
+from graphsqueak.sparsifiers.tree.parts import DROPPED, MergeTree, TreeResult
 from graphsqueak.sparsifiers.typical_error import measure_cuts_and_degrees
 from graphsqueak.system.atomic import Stopped, hold_signals, resumable_from
 from graphsqueak.system.progress import Progress, reporter
@@ -60,6 +61,19 @@ class CertifiedRun(NamedTuple):
     certificate: Certificate | None
     stream: Stream
     n_runs: int
+
+
+class _FirstPass(NamedTuple):
+    """A stream that has seen the whole input, and what else the pass left.
+
+    `dropped` has the numbers of `DROPPED`, and `rerun` is that of `certify_and_search`.
+    """
+
+    stream: Stream
+    random_state: RandomState
+    dropped: dict[str, int]
+    tree_result: TreeResult | None = None
+    rerun: Callable[[int], StreamSparsifier] | None = None
 
 
 def run_sparsify(graph: GraphLike, config: SparsifyConfig) -> SparsifyResult:
@@ -84,37 +98,19 @@ def run_sparsify(graph: GraphLike, config: SparsifyConfig) -> SparsifyResult:
     began = time.perf_counter()
     source = _validated_source(graph, config)
     is_certified = config.is_certified(source)
-    tree = None
-    tree_result = None
-    stream: Stream
     with resumable_from(config.checkpoint):
-        if config.is_tree:
-            tree = MergeTree(source, config)
-            random_state = tree.random_state
-            tree_result = tree.run()
-            stream = tree_result.stream
-            dropped = stream.note
-        else:
-            stream = open_stream(config)
-            random_state = stream.random_state
-            run_stream(
-                stream,
-                source,
-                progress=config.progress,
-                checkpoint=config.checkpoint,
-                checkpoint_interval=config.checkpoint_interval,
-            )
-            dropped = {name: getattr(source, name) for name in DROPPED}
+        first = _first_pass(source, config)
+    stream = first.stream
     _refuse_empty(stream.n_edges_seen_)
     # A resumed run has the seed with which it began.
     if config.random_state is None:
-        config = replace(config, random_state=random_state)
+        config = replace(config, random_state=first.random_state)
     edges_per_second = stream.n_edges_seen_ / (time.perf_counter() - began)
     # Further runs of the search make streams without times.
     span = stream.span_ if isinstance(stream, TimedSparsifier) else None
     method = config.stream_method
     predicted_error = None
-    if config.needs_subgraph(source, stream):
+    if config.needs_subgraph(stream):
         method = "subgraph"
         sparsifier, predicted_error = _choose_subgraph(source, stream.budget_, config)
     else:
@@ -124,8 +120,7 @@ def run_sparsify(graph: GraphLike, config: SparsifyConfig) -> SparsifyResult:
         # Edges that were forgotten do not count as errors.
         if span is not None:
             source = recent_edges(source, since=span[0], at=span[1], half_life=config.half_life)
-        rerun = None if tree is None else tree.rerun
-        made = certify_and_search(source, stream, sparsifier, config, rerun=rerun)
+        made = certify_and_search(source, stream, sparsifier, config, rerun=first.rerun)
     if predicted_error is None:
         predicted_error = made.stream.epsilon_predicted_
     typical_error = measure_cuts_and_degrees(
@@ -144,12 +139,36 @@ def run_sparsify(graph: GraphLike, config: SparsifyConfig) -> SparsifyResult:
         method=method,
         epsilon_predicted=predicted_error,
         config=config,
-        dropped={name.removeprefix("n_"): dropped[name] for name in DROPPED},
-        tree=tree_result,
+        dropped={name.removeprefix("n_"): first.dropped[name] for name in DROPPED},
+        tree=first.tree_result,
         seconds=time.perf_counter() - began,
         edges_per_second=edges_per_second,
         span=span,
     )
+
+
+def _first_pass(source, config):
+    """Process the whole input, by a merge tree or as one stream with checkpoints."""
+    if config.is_tree:
+        tree = MergeTree(source, config)
+        result = tree.run()
+        return _FirstPass(
+            result.stream,
+            tree.random_state,
+            result.stream.note,
+            tree_result=result,
+            rerun=tree.rerun,
+        )
+    stream = open_stream(config)
+    run_stream(
+        stream,
+        source,
+        progress=config.progress,
+        checkpoint=config.checkpoint,
+        checkpoint_interval=config.checkpoint_interval,
+    )
+    dropped = {name: getattr(source, name) for name in DROPPED}
+    return _FirstPass(stream, stream.random_state, dropped)
 
 
 def check_run(graph: GraphLike, config: SparsifyConfig, *, reads_all: bool = False) -> int:

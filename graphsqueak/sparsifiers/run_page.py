@@ -1,20 +1,33 @@
-"""HTML report of a run: verdict, input, output, measured error and degrees."""
+"""HTML report of a run: a header strip, cuts, degrees, and then details."""
 
 import math
 import os
 import shlex
 from collections.abc import Sequence
+from functools import partial
 from numbers import Real
 
 import numpy as np
 
 from graphsqueak import __version__
-from graphsqueak.report.page import html_page, picture
-from graphsqueak.report.table import html_table
-from graphsqueak.sparsifiers.result import SparsifyResult, error_in_short, next_step, uses, verdict
+from graphsqueak.report.page import header_strip, html_page, panels
+from graphsqueak.report.table import html_table, percent
+from graphsqueak.sparsifiers.cut_comparison import CutComparison
+from graphsqueak.sparsifiers.forecast import round_up
+from graphsqueak.sparsifiers.result import (
+    QUANTITIES,
+    SparsifyResult,
+    grade,
+    is_random_as_accurate,
+    next_step,
+    uses,
+    verdict,
+)
 from graphsqueak.system.atomic import atomic_file
 from graphsqueak.system.memory import readable_size
 
+# A symmetric scipy matrix has two entries per edge, of 8 + 4 bytes each.
+_BYTES_PER_EDGE = 24
 # Rows of the table of nodes, so that it fits on a screen. No other figure depends on it.
 _N_NODES_SHOWN = 10
 # Figures of `SparsifyResult.record` in the table of the input. Zeros are left out.
@@ -28,10 +41,18 @@ _INPUT_FIGURES = (
     "bad_lines",
     "seconds",
 )
+_CUTS = (
+    "A cut is the total weight between a group of nodes and all others. Each mark is a cut: its "
+    "weight in the graph from left to right, and upwards the weight that the kept edges have "
+    "instead, which is 1 if nothing changed. The {n_cuts} groups have from one node up to half of "
+    "all nodes. Half of the groups are random nodes, the others are nodes that follow one another "
+    "in the input. Half of the cuts are within {median} of the graph, and all of them within "
+    "{most}. For about as many edges, sampled at random, it is {random_median} and {random_most}."
+)
 _DEGREES = (
-    "A node's degree is the total weight of its edges. {about_weights} On the left are the degrees "
-    "of the graph and of the sparsifier, on the right their ratio, which is 1 at a node that keeps "
-    "its degree. Half of the nodes have their degree within {median} %, all of them within "
+    "A node's degree is the total weight of its edges. {about_weights} The figures show how many "
+    "nodes have which degree, and the ratio of sparsifier to graph, which is 1 for a node that "
+    "keeps its degree. Half of the nodes have their degree within {median} %, all of them within "
     "{most} %."
 )
 _SCALED = (
@@ -52,7 +73,7 @@ _SPECTRUM = (
     "is the weight between the group and all others. The sum is called x'Lx: x are the numbers, "
     "and L is the Laplacian matrix of the graph. The figure shows the ratio of the sparsifier's "
     "sum to the graph's, over all independent choices of numbers (dimensions). All ratios are "
-    "between the dashed lines; for a perfect copy all are 1."
+    "between the dashed lines. For a perfect copy all are 1."
 )
 _FROM_A_PIPE = (
     "The edges came from a pipe and cannot be read again. To measure the error, save them in a "
@@ -68,6 +89,8 @@ def write_report(
     out: str,
     is_rereadable: bool = True,
     reading: Sequence[str] = (),
+    cuts: CutComparison | None = None,
+    file_sizes: tuple[int, int] | None = None,
 ) -> None:
     """Write an HTML report of a run.
 
@@ -86,33 +109,115 @@ def write_report(
         Whether the edges can be read again. A pipe cannot.
     reading : sequence of str
         Options of the command line for reading the edges, used in the commands on the page.
+    cuts : CutComparison, optional
+        Cuts of the graph, of the sparsifier and of random edges, for the figure of cuts.
+    file_sizes : pair of int, optional
+        Bytes of the inputs and of the output.
     """
     name = ", ".join("a pipe" if each == "-" else each for each in edges)
     parts = [
-        *_verdict_parts(result),
+        ("html", header_strip(_header_entries(result, file_sizes))),
+        ("text", f"{uses(result)} {next_step(result)}".strip()),
+        *_cut_parts(result, cuts),
+        *_degree_parts(result),
         *_next_step_parts(result, edges, out, reading, is_rereadable=is_rereadable),
+        *_error_parts(result),
         *_input_parts(result.record(), name),
         *_output_parts(result, out),
-        *_error_parts(result),
-        *_degree_parts(result),
+        ("text", f"Made by graphsqueak {__version__}."),
     ]
+    page = html_page(f"Sparsifier of {name}", [part for part in parts if part[1]])
     with atomic_file(path) as file:
-        file.write(html_page(f"Sparsifier of {name}", parts).encode())
+        file.write(page.encode())
 
 
-def _verdict_parts(result):
+def _header_entries(result, file_sizes):
+    """Yield label, value and note of the main figures."""
     n_kept = result.sparsifier.n_edges
     n_read = result.stream.n_edges_recent_
-    yield "heading", "Verdict"
-    yield "text", f"{n_kept:,} of {n_read:,} edges were kept: {error_in_short(result)}."
-    yield "text", f"{verdict(result)} {uses(result)} {next_step(result)}"
-    error = result.cut_error_lower
-    if error is not None and math.isfinite(error) and not result.stream.is_exact_:
-        yield (
-            "text",
-            "That is the worst case: of eight random groups of nodes none is off by more than "
-            f"{error:.2g}.",
-        )
+    yield "Verdict", *_short_verdict(result)
+    yield "Edges", f"{n_read:,} → {n_kept:,}", f"{percent(n_kept / max(n_read, 1))} kept"
+    yield (
+        "Memory",
+        _size_change(_BYTES_PER_EDGE * n_read, _BYTES_PER_EDGE * n_kept),
+        ("as a sparse matrix"),
+    )
+    if file_sizes is not None:
+        yield "Files", _size_change(*file_sizes), "input and output"
+    certificate = result.certificate
+    note = f"{result.edges_per_second:,.0f} edges per second"
+    if certificate is not None and certificate.seconds:
+        note = f"{certificate.seconds:,.1f} s of it to measure the error"
+    yield "Time", f"{result.seconds:,.1f} s", note
+    rows = result.typical_error.rows()
+    if rows and not result.stream.is_exact_:
+        quantity, error, baseline = max(rows, key=lambda row: row[1])
+        note = f"median of {QUANTITIES[quantity]}; random edges {percent(baseline)}"
+        yield "Typical error", percent(error), note
+    yield "Worst case", *_short_worst_case(result)
+
+
+def _short_verdict(result):
+    """Return the verdict in a word or two, and a note."""
+    if result.stream.is_exact_:
+        return "Whole graph", "nothing was dropped"
+    if result.method == "subgraph":
+        return "Preconditioner", "cuts and degrees are not preserved"
+    if not result.typical_error.rows():
+        return "Unknown", "no typical error was measured"
+    note = "for typical quantities"
+    if is_random_as_accurate(result.typical_error):
+        note = "and random edges are about as accurate"
+    return grade(result.typical_error), note
+
+
+def _short_worst_case(result):
+    """Return the error of the worst cut in a few characters, and a note."""
+    certificate = result.certificate
+    if result.stream.is_exact_:
+        return "0 %", "nothing was dropped"
+    if certificate is None:
+        error = result.epsilon_predicted
+        return f"about {percent(error)}" if error < 1 else "above 100 %", "predicted, not measured"
+    if not math.isfinite(certificate.epsilon_upper):
+        return f"at least {percent(certificate.epsilon_lower)}", "no upper bound was found"
+    confidence = "exact" if certificate.delta == 0 else f"probability {1 - certificate.delta:g}"
+    if certificate.epsilon_upper >= 1:
+        span = f"{certificate.lambda_min:.2g} to {certificate.lambda_max:.2g} times"
+        return span, f"the weight of a cut ({confidence})"
+    error = round_up(100 * certificate.epsilon_upper, 3)
+    return f"{error} %", f"no cut is off by more ({confidence})"
+
+
+def _size_change(before, after):
+    # Numbers stay with their unit in narrow boxes.
+    sizes = [
+        readable_size(n_bytes).replace(" ", "\N{NO-BREAK SPACE}") for n_bytes in (before, after)
+    ]
+    return " → ".join(sizes)
+
+
+def _cut_parts(result, cuts):
+    """Yield the figure of cuts, if they were compared."""
+    from graphsqueak.report.figure import cut_ratios
+
+    if cuts is None or not cuts.graph.size:
+        return
+    errors = np.abs(cuts.sparsifier / cuts.graph - 1)
+    random_errors = np.abs(cuts.random_edges / cuts.graph - 1)
+    yield "heading", "Cuts"
+    draw = partial(cut_ratios, cuts.graph, cuts.sparsifier, cuts.random_edges)
+    yield "html", panels({"Cuts of sparsifier and of random edges, relative to the graph": draw})
+    text = _CUTS.format(
+        n_cuts=cuts.graph.size,
+        median=percent(np.median(errors)),
+        most=percent(errors.max()),
+        random_median=percent(np.median(random_errors)),
+        random_most=percent(random_errors.max()),
+    )
+    if result.method == "subgraph":
+        text += " The edges are a subgraph for preconditioning, which does not preserve cuts."
+    yield "text", text
 
 
 def _next_step_parts(result, edges, out, reading, *, is_rereadable):
@@ -178,21 +283,26 @@ def _output_parts(result, out):
 
 
 def _error_parts(result):
+    yield "heading", "Error in detail"
+    yield "text", verdict(result)
+    rows = [
+        (QUANTITIES[name], percent(error), percent(baseline))
+        for name, error, baseline in result.typical_error.rows()
+    ]
+    if rows and not result.stream.is_exact_:
+        yield _table(rows, header=("median error of", "sparsifier", "random edges"))
     certificate = result.certificate
     if certificate is None or not certificate.passes:
         return
-    yield "heading", "Measured error"
-    yield "text", "A cut is the total weight between a group of nodes and all others."
+    yield "text", "The worst case over all cuts was measured:"
     yield _table(certificate.rows(), words=True)
     if certificate.ratios.size:
+        yield "html", panels({"Ratios of sparsifier to graph": certificate.plot})
         yield "text", _SPECTRUM
-        figure = _new_figure(6.0, 3.5)
-        certificate.plot(figure.subplots())
-        yield "html", picture(figure, alt="Ratios of sparsifier to graph")[1]
 
 
 def _degree_parts(result):
-    from graphsqueak.report.figure import compare_degrees
+    from graphsqueak.report.figure import degree_histograms, degree_ratios
 
     sparsifier = result.sparsifier
     before = result.stream.degrees_
@@ -200,6 +310,11 @@ def _degree_parts(result):
     # Isolated nodes have no degree to change.
     change = 100 * np.abs(after - before) / np.where(before > 0, before, 1.0)
     yield "heading", "Degrees"
+    drawings = {
+        "Degrees of graph and sparsifier": partial(degree_histograms, before, after),
+        "Ratios of degrees, sparsifier to graph": partial(degree_ratios, before, after),
+    }
+    yield "html", panels(drawings)
     yield (
         "text",
         _DEGREES.format(
@@ -208,26 +323,15 @@ def _degree_parts(result):
             most=_format_number(change.max(initial=0.0)),
         ),
     )
-    figure = _new_figure(8.5, 3.2)
-    compare_degrees(before, after, figure=figure)
-    yield "html", picture(figure, alt="Degrees of graph and sparsifier")[1]
     ends = np.concatenate([sparsifier.tail, sparsifier.head])
     n_kept = np.bincount(ends, minlength=sparsifier.n_nodes)
     largest = np.argsort(-before, kind="stable")[:_N_NODES_SHOWN]
     ids = sparsifier.ids[largest].astype(str)
     yield _table(
         zip(ids, before[largest], after[largest], n_kept[largest], strict=True),
-        header=("node", "degree in the graph", "in the sparsifier", "edges kept"),
-        caption="The nodes of largest degree",
+        header=("node", "in the graph", "in the sparsifier", "edges kept"),
+        caption="Degrees of the nodes of largest degree",
     )
-    yield "text", f"Made by graphsqueak {__version__}."
-
-
-def _new_figure(width, height):
-    """Return a figure that pyplot does not manage: the caller's figures and backend stay."""
-    from matplotlib.figure import Figure
-
-    return Figure(figsize=(width, height), layout="constrained")
 
 
 def _describe_weights(result):

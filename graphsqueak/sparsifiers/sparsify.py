@@ -19,12 +19,13 @@ from graphsqueak.sparsifiers.config import METHODS, SparsifyConfig
 from graphsqueak.sparsifiers.run import run_sparsify
 from graphsqueak.sparsifiers.stream.base_stream import seed_from
 from graphsqueak.system.progress import Progress
-from graphsqueak.validation import check_choice
+from graphsqueak.validation import check_choice, explain_keywords
 
 # Baselines, which need the whole graph in memory.
 _BASELINES = {"batch": batch_sparsifier, "uniform": uniform_sparsifier, "kors": kors_sparsifier}
 
 
+@explain_keywords(positional="sparsify(graph, keep=0.1) or sparsify(graph, n_edges=1000)")
 def sparsify(
     graph: GraphLike,
     *,

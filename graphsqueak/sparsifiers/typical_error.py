@@ -24,10 +24,18 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import ndtri
 
 from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.sparsifiers.resistance.effective import resistances_in_memory
 
+# Largest median errors that are called accurate and roughly accurate, here and in `compare`. These
+# are definitions, not tuning constants.
+ACCURATE_ERROR = 0.1
+ROUGHLY_ACCURATE_ERROR = 0.35
+# Random edges are as accurate if their error is within this factor. Errors below a tenth of
+# `ACCURATE_ERROR` count as equal. This is a definition as well.
+EQUAL_ERROR_RATIO = 1.5
 # Nodes between which resistances are measured: 105 pairs. Each node takes a linear system. With 8
 # or 30, the median differs by about as much as between two draws of the nodes, 20 %.
 _N_NODES = 15
@@ -37,8 +45,6 @@ MAX_EDGES_FOR_RESISTANCES = 2**17
 # Draws of degrees for the error of random edges: the standard error of their median is 1 %. Larger
 # graphs have one draw per node.
 _MIN_DRAWS = 10_000
-# Median of the absolute value of a standard normal variable.
-_NORMAL_MEDIAN = 0.6745
 
 
 class MedianErrors(NamedTuple):
@@ -168,8 +174,10 @@ def random_cut_error(
     # Every edge is counted at both of its ends.
     effective_edges_total = degrees.sum() ** 2 / (2 * squares.sum())
     relative_variance = (1 / fraction - 1) * (2 / effective_edges_total - 1 / n_edges)
+    # The upper quartile of a normal variable is the median of its absolute value.
+    median = ndtri(0.75) * math.sqrt(max(relative_variance, 0.0))
     # Cuts of a few heavy edges mostly lose all of them, and then have an error of 1.
-    return min(_NORMAL_MEDIAN * math.sqrt(max(relative_variance, 0.0)), 1.0)
+    return min(float(median), 1.0)
 
 
 def random_degree_error(effective_edges: np.ndarray, *, fraction: float) -> float:

@@ -435,7 +435,8 @@ def _as_column(values, name):
     if values.ndim != 2 or values.shape[1] != 1:
         raise InputError(
             f"{name} has shape {values.shape}; give one label per node (-1 for a node without "
-            "one), or a mapping from node ids to labels"
+            "one), or a mapping from node ids to labels. Labels come before features: "
+            "fit(graph, y, features)"
         )
     from sklearn.exceptions import DataConversionWarning
 

@@ -43,7 +43,7 @@ from graphsqueak.ssl.decisions.label_weights import node_weights
 from graphsqueak.ssl.labels import class_labels
 from graphsqueak.ssl.new_nodes import extend_to_new_nodes, find_nodes, read_links
 from graphsqueak.ssl.selection.graph_nodes import GraphNodes, cut_error
-from graphsqueak.system.frames import ArrowExport
+from graphsqueak.system.frames import FRAME_NAMES, ArrowExport
 from graphsqueak.validation import check_choice, check_count, check_real
 
 __all__ = [
@@ -163,6 +163,16 @@ class GraphEstimator(FittedReprMixin, ArrowExport, BaseEstimator):
         if isinstance(X, GraphNodes):
             return X.nodes
         return None if self.affinity == "knn" else find_nodes(X, self._nodes)
+
+    _other_names = FRAME_NAMES | {
+        "classify": "predict(ids)",
+        "fit_predict": "fit(graph, y).predict()",
+        "fit_transform": "fit(graph, y).to_pandas()",
+        "labels_": "transduction_",
+        "predictions_": "transduction_",
+        "probabilities_": "label_distributions_",
+        "transform": "to_pandas()",
+    }
 
     def predict(self, X: ArrayLike | Iterable | None = None) -> np.ndarray:
         """Predict the labels of the nodes of the graph, or of new nodes or points.

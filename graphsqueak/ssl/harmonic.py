@@ -27,10 +27,12 @@ from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.solvers import LaplacianSolver
 from graphsqueak.ssl.base import GraphClassifier
 from graphsqueak.ssl.stable import labeled_components
+from graphsqueak.validation import explain_keywords
 
 __all__ = ["HFSClassifier", "harmonic_scores", "induced_subgraph"]
 
 
+@explain_keywords()
 @dataclass(kw_only=True, eq=False, repr=False)
 class HFSClassifier(GraphClassifier):
     """Semi-supervised node classifier by the harmonic function solution.

@@ -2,6 +2,7 @@
 
 import io
 import math
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -167,7 +168,16 @@ def _read_table(path, ids, node_column):
     except InputError:
         raise
     except FileNotFoundError:
-        raise InputError(f"{path} does not exist; check the path of the labels") from None
+        attribute = ""
+        # A name without a suffix or a folder may be that of a node attribute.
+        if re.fullmatch(r"\w+", str(path)):
+            attribute = (
+                "; for an attribute of the nodes of a networkx graph, pass "
+                f"networkx.get_node_attributes(graph, {str(path)!r})"
+            )
+        raise InputError(
+            f"{path} does not exist; check the path of the labels{attribute}"
+        ) from None
     except (pl.exceptions.PolarsError, pa.ArrowException, OSError, ValueError) as error:
         reason = str(error).splitlines()[0]
         raise InputError(

@@ -22,6 +22,7 @@ from graphsqueak.ssl.model_selection import etas_for_values, select_for_values
 from graphsqueak.ssl.stable import Fit
 from graphsqueak.ssl.stable_estimator import StableHFSEstimator
 from graphsqueak.ssl.streaming import MAX_CHANGE, StreamedEstimator
+from graphsqueak.validation import explain_keywords
 
 __all__ = ["SparseHFSRegressor", "StableHFSRegressor"]
 
@@ -33,6 +34,7 @@ class _Answer(NamedTuple):
     fit: Fit
 
 
+@explain_keywords()
 @dataclass(kw_only=True, eq=False, repr=False)
 class StableHFSRegressor(RegressorMixin, StableHFSEstimator):
     """Semi-supervised regression on the nodes of a graph that fits in memory.
@@ -108,6 +110,7 @@ class StableHFSRegressor(RegressorMixin, StableHFSEstimator):
         return np.where(has_label, values.ravel(), self.mean_)
 
 
+@explain_keywords()
 @dataclass(kw_only=True, eq=False, repr=False)
 class SparseHFSRegressor(StreamedEstimator, StableHFSRegressor):
     """Semi-supervised regression on the nodes of a graph that is too large for memory.

@@ -32,6 +32,7 @@ from graphsqueak.ssl.labels import encode_classes, is_unlabeled
 from graphsqueak.ssl.refinement import count_unstable
 from graphsqueak.ssl.stable_classifier import StableHFSClassifier
 from graphsqueak.ssl.streaming import MAX_CHANGE, StreamedEstimator
+from graphsqueak.validation import explain_keywords
 
 __all__ = ["SparseHFSClassifier"]
 
@@ -44,6 +45,7 @@ MAX_UNRANKED_FRACTION = 0.05
 MAX_SINGLE_READS = 20
 
 
+@explain_keywords()
 @dataclass(kw_only=True, eq=False, repr=False)
 class SparseHFSClassifier(StreamedEstimator, StableHFSClassifier):
     """Semi-supervised node classifier for graphs that are too large for memory (Sparse-HFS).

@@ -39,7 +39,7 @@ from graphsqueak.ssl.model_selection import (
 )
 from graphsqueak.ssl.stable import mean_of_degrees, posterior_deviation
 from graphsqueak.ssl.stable_estimator import StableHFSEstimator
-from graphsqueak.validation import check_real
+from graphsqueak.validation import check_real, explain_keywords
 
 __all__ = ["StableHFSClassifier"]
 
@@ -50,6 +50,7 @@ __all__ = ["StableHFSClassifier"]
 MAX_JACKKNIFE_LABELS = 400
 
 
+@explain_keywords()
 @dataclass(kw_only=True, eq=False, repr=False)
 class StableHFSClassifier(StableHFSEstimator, GraphClassifier):
     """Semi-supervised node classifier for graphs that fit in memory (Stable-HFS).

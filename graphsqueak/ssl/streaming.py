@@ -37,7 +37,7 @@ from graphsqueak.graph.id_arrays import as_permutation
 from graphsqueak.sources.graph_like import GraphLike, as_stream
 from graphsqueak.sources.recent import recent_edges
 from graphsqueak.sparsifiers.budget import Budget
-from graphsqueak.sparsifiers.stream.priority_nodes import PRIORITY_FRACTION
+from graphsqueak.sparsifiers.stream.priority_nodes import PriorityNodes
 from graphsqueak.sparsifiers.stream.timed_sparsifier import new_stream
 from graphsqueak.ssl.alignment import Labels
 from graphsqueak.ssl.base import LateLabelsWarning
@@ -167,7 +167,7 @@ class StreamedEstimator(StableHFSEstimator):
     def _fraction_for_labeled_nodes(self):
         """Return the fraction of the budget for edges at labeled nodes, in one pass."""
         if self.priority_fraction == "auto":
-            return PRIORITY_FRACTION
+            return PriorityNodes.fraction
         return check_real("priority_fraction", self.priority_fraction, least=0.0, below=1.0)
 
     def _fit_passes(self, source, y, sample_weight, max_passes):

@@ -12,7 +12,6 @@ Ctrl-C and `kill` stop a run between two batches: it saves, cleans up, and exits
 """
 
 import bz2
-import fcntl
 import glob
 import gzip
 import hashlib
@@ -27,6 +26,7 @@ from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from itertools import combinations
 from pathlib import Path
+from types import ModuleType
 
 from graphsqueak.errors import InputError
 from graphsqueak.system.paths import (
@@ -46,6 +46,13 @@ from graphsqueak.system.remote import (
     send_file,
 )
 from graphsqueak.system.terminal import is_open_at_start
+
+fcntl: ModuleType | None
+try:
+    import fcntl
+except ImportError:
+    # Windows does not remove or rename open files, so that they need no lock.
+    fcntl = None
 
 STANDARD_OUTPUT = "-"
 # A comment to sha256sum.
@@ -155,11 +162,24 @@ def written_paths():
     return list(dict.fromkeys(_written))
 
 
+def written_bytes(path):
+    """Return the size of a file that is written, or will be by `written_together`; None if none.
+
+    >>> written_bytes("missing/answer") is None
+    True
+    """
+    for file in _unpublished.get() or ():
+        if str(file.path) == str(path):
+            return os.path.getsize(file.file.name)
+    is_local_file = not is_remote(path) and local_path(path).is_file()
+    return local_path(path).stat().st_size if is_local_file else None
+
+
 class _FinishedFile:
     """File next to `target`, or in the temporary folder if it will be sent to an address.
 
     A killed process leaves its partial file. So the file is open and locked until it is renamed,
-    and unlocked partial files of the same target are removed.
+    and unlocked partial files of the same target are removed. On Windows, being open is the lock.
     """
 
     def __init__(self, path, target):
@@ -169,7 +189,7 @@ class _FinishedFile:
             self.file = tempfile.NamedTemporaryFile(delete=False)  # noqa: SIM115 - see discard
             return
         # A file system limits the bytes of a name, of which the partial file adds some.
-        max_bytes = os.pathconf(target.parent, "PC_NAME_MAX") - len("..01234567.part")
+        max_bytes = _max_name_bytes(target.parent) - len("..01234567.part")
         start = os.fsdecode(b"." + os.fsencode(target.name)[:max_bytes] + b".")
         _remove_abandoned(target.parent, start)
         is_locked = False
@@ -178,7 +198,7 @@ class _FinishedFile:
             self.file = _open(partial_path, "xb")
             # Some file systems have no locks.
             with suppress(OSError):
-                fcntl.flock(self.file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                _lock(self.file)
             # Another run may have removed the file as abandoned before it was locked.
             is_locked = partial_path.exists()
 
@@ -186,6 +206,9 @@ class _FinishedFile:
         """Move the file to its path; raise an InputError if that fails."""
         try:
             if self.target is not None:
+                # Windows does not rename an open file.
+                if fcntl is None:
+                    self.file.close()
                 os.replace(self.file.name, self.target)
             else:
                 send_file(self.file.name, str(self.path))
@@ -195,10 +218,10 @@ class _FinishedFile:
         _written.append(str(self.path))
 
     def discard(self):
-        Path(self.file.name).unlink(missing_ok=True)
         # On a full disk, closing writes the rest of the content again, and fails again.
         with suppress(OSError):
             self.file.close()
+        Path(self.file.name).unlink(missing_ok=True)
 
 
 def _remove_abandoned(folder, start):
@@ -207,9 +230,21 @@ def _remove_abandoned(folder, start):
     pattern = glob.escape(start) + 8 * "[0-9a-f]" + ".part"
     for name in glob.glob(pattern, root_dir=folder):
         # It may have been renamed meanwhile, be locked, or belong to another user.
-        with suppress(OSError), open(folder / name, "rb") as file:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        with suppress(OSError), ExitStack() as cleanup:
+            if fcntl is not None:
+                _lock(cleanup.enter_context(open(folder / name, "rb")))
             os.unlink(folder / name)
+
+
+def _lock(file):
+    """Lock an open file until it is closed; an OSError if another process has locked it."""
+    if fcntl is not None:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def _max_name_bytes(folder):
+    """Return how long a file name may be; Windows has no such call and allows 255 characters."""
+    return os.pathconf(folder, "PC_NAME_MAX") if hasattr(os, "pathconf") else 255
 
 
 _unpublished: ContextVar[list[_FinishedFile] | None] = ContextVar("finished", default=None)
@@ -384,8 +419,8 @@ def _resend_ignored_signals(cleanup):
             hook(unraisable)
             return
         # The finalizer has mostly ended after a short delay. If not, this happens again.
-        arguments = (os.getpid(), unraisable.exc_value.number)
-        timer = threading.Timer(sys.getswitchinterval(), os.kill, arguments)
+        number = unraisable.exc_value.number
+        timer = threading.Timer(sys.getswitchinterval(), signal.raise_signal, [number])
         timer.daemon = True
         timer.start()
         cleanup.callback(timer.cancel)

@@ -17,7 +17,8 @@ hundred times. The limit applies to
 Numbers in a stream of Parquet batches do not count: a column of equal weights expands without
 limit, and at most a batch of it is in memory. Tables kept in memory must also fit there.
 
-The environment variable GRAPHSQUEAK_MAX_EXPANSION replaces the factor 1000.
+The environment variable GRAPHSQUEAK_MAX_EXPANSION replaces the factor 1000. With half of it, the
+margin to lists with repeated edges is small; with twice as much, a bomb takes twice the memory.
 """
 
 import struct
@@ -33,9 +34,6 @@ EXPANSION_VARIABLE = "GRAPHSQUEAK_MAX_EXPANSION"
 # Bytes to which any file may expand: every machine can hold them in memory. Halved or doubled, the
 # limit of files below 512 kB changes with it.
 MIN_LIMIT_BYTES = 1 << 28
-# Decoded bytes per stored byte. Real lists of edges expand at most a few hundred times. Halved, the
-# margin to lists with repeated edges is small; doubled, a bomb takes twice the memory.
-_DEFAULT_FACTOR = 1000.0
 # Arrow's encapsulated messages begin with this marker, see the Arrow columnar format.
 _CONTINUATION = b"\xff\xff\xff\xff"
 _FILE_MAGIC = b"ARROW1"
@@ -126,8 +124,9 @@ def check_arrow_sizes(file, name, n_stored):
 
 
 def _max_expansion():
+    """Return the decoded bytes per stored byte: 1000, or the environment variable."""
     return number_from_environment(
-        EXPANSION_VARIABLE, _DEFAULT_FACTOR, least=1.0, meaning="a factor of at least 1"
+        EXPANSION_VARIABLE, 1000.0, least=1.0, meaning="a factor of at least 1"
     )
 
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from graphsqueak.errors import InputError
+from graphsqueak.validation import OtherNames
 
 if TYPE_CHECKING:
     import pandas
@@ -12,7 +13,30 @@ if TYPE_CHECKING:
     import pyarrow
 
 
-class ArrowExport:
+# Attributes of a pandas data frame that users expect of results.
+FRAME_NAMES = {
+    name: f"to_pandas().{name}"
+    for name in (
+        "columns",
+        "describe",
+        "groupby",
+        "head",
+        "iloc",
+        "iterrows",
+        "loc",
+        "sample",
+        "sort_values",
+        "to_csv",
+        "to_dict",
+        "to_json",
+        "to_numpy",
+        "to_parquet",
+        "values",
+    )
+}
+
+
+class ArrowExport(OtherNames):
     """Mixin for objects with rows; a subclass returns its arrays, by name, from `_columns`.
 
     Libraries that read Arrow's C stream accept the object itself: `polars.DataFrame(H)`,
@@ -26,6 +50,8 @@ class ArrowExport:
     >>> Table().to_arrow().to_pydict()
     {'node': ['ann', 'bob'], 'label': [1, 0]}
     """
+
+    _other_names = FRAME_NAMES
 
     def _columns(self):
         raise NotImplementedError

@@ -6,9 +6,9 @@ writable, and not at all if neither is. `NUMBA_CACHE_DIR` sets another folder.
 Loops over `numba.prange` have a serial and a parallel form (`parallel_njit`), which return the same
 bits: the partition of a loop never depends on the number of threads. `run_kernel` chooses the form.
 A parallel loop ends with its slowest thread, which on a busy machine may wait long for a core.
-Hence only loops of at least `WORTH_SHARING` elementary steps, about 2 ms, run in parallel. The
-parallel form takes 2 to 4 times as long to compile as the serial one. It is compiled after a
-process has spent about 0.1 s in such loops; later processes load it from the cache.
+Hence only loops of at least `WORTH_SHARING` steps, 2 to 10 ms, run in parallel. The parallel form
+takes 2 to 4 times as long to compile as the serial one. It is compiled after a process has spent
+0.1 to 0.5 s in such loops; later processes load it from the cache.
 
 `prefetch_map` computes the items of a stream, such as the blocks of a file, ahead in threads. It
 starts no thread if numba is limited to one.
@@ -32,18 +32,16 @@ from numba.core import cgutils
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.extending import intrinsic, register_jitable
 
-# Elementary steps of a loop that is worth running in parallel: about 2 ms. Halved or doubled, only
-# loops of 1 to 4 ms run in the other form, with the same results.
+# Steps of a loop that is worth running in parallel. A step takes about 1 ns in the solvers, where
+# it is an entry of a matrix times a column, and 5 ns in the sparsifiers, where it is an edge.
+# Halved or doubled, only loops of 1 to 4 ms, or 5 to 20 ms, run in the other form.
 WORTH_SHARING = 2_000_000
-# Elementary steps that a kernel of the sparsifiers takes per edge: about 5 ns. Halved or doubled,
-# only loops over 200,000 to 800,000 edges run in the other form, with the same results.
-STEPS_PER_EDGE = 5
 # Parts of a loop, each for one thread, whatever the number of threads: results do not depend on it.
 # Some kernels need a table of all nodes per part. Halved, at most four threads share a loop;
 # doubled, the tables take 64 bytes more per node.
 N_PARTS = 8
-# The parallel form is compiled after this many loops of `WORTH_SHARING` steps: about 0.1 s of work.
-# Halved or doubled, the first run on a machine compiles a kernel 0.05 s earlier or 0.1 s later.
+# The parallel form is compiled after this many loops of `WORTH_SHARING` steps, 0.1 to 0.5 s of
+# work. Halved or doubled, the first run on a machine compiles a kernel after half or twice as much.
 _CALLS_BEFORE_COMPILING = 50
 # When a consumer of `prefetch_map` stops early, a read in progress gets this time to end, so that
 # its file can be closed. Reading from a silent pipe may never end. Halved or doubled, a run on such
@@ -222,7 +220,7 @@ def run_kernel(kernel: parallel_njit, work: int, *arguments: Any) -> None:
     ----------
     kernel : parallel_njit
     work : int
-        Elementary steps of this call.
+        Steps of this call: entries of a matrix times columns, or edges.
     *arguments
         Arguments of the kernel.
 

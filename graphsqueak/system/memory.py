@@ -1,10 +1,9 @@
 """Memory: usage of the process, memory of the machine, and sizes as text."""
 
 import ctypes
-import os
 import re
-import resource
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 from graphsqueak.errors import InputError
@@ -18,19 +17,28 @@ def peak_rss() -> int:
         found = re.search(r"VmHWM:\s*(\d+) kB", status.read_text())
         if found:
             return 1024 * int(found[1])
+    try:
+        import resource
+    except ImportError:
+        # Windows has no such module, and psutil has its figure.
+        import psutil
+
+        return psutil.Process().memory_info().peak_wset
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     # macOS reports bytes, other systems KiB.
     return peak if sys.platform == "darwin" else 1024 * peak
 
 
 def available_memory() -> int:
-    """Return the bytes that this process can still allocate; outside Linux, all memory."""
+    """Return the bytes that this process can still allocate."""
     try:
         with open("/proc/meminfo", "rb") as file:
             lines = dict(line.split(b":") for line in file)
         return int(lines[b"MemAvailable"].split()[0]) << 10
     except (OSError, KeyError, ValueError):
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        import psutil
+
+        return psutil.virtual_memory().available
 
 
 def release_memory() -> None:
@@ -41,10 +49,9 @@ def release_memory() -> None:
     arrow = sys.modules.get("pyarrow")
     if arrow is not None:
         arrow.default_memory_pool().release_unused()
-    # Only glibc has malloc_trim.
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-    if trim is not None:
-        trim(0)
+    # Only glibc has malloc_trim. On Windows, CDLL(None) is a TypeError.
+    with suppress(AttributeError, TypeError):
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def check_fits(n_bytes: int, what: str) -> None:

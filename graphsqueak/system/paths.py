@@ -24,9 +24,10 @@ from graphsqueak.errors import InputError
 # A path on disk or an address.
 AnyPath: TypeAlias = str | os.PathLike
 
-# Addresses of file systems other than the local disk.
-ADDRESS = re.compile(r"(?!(?i:file|local)://)[a-zA-Z0-9]+://")
+# Addresses of file systems other than the local disk. A single letter is a drive of Windows.
+ADDRESS = re.compile(r"(?!(?i:file|local)://)[a-zA-Z0-9]{2,}://")
 _ADDRESS_ON_DISK = re.compile(r"(?:file:(?://(?:localhost(?=/))?)?|local://)", re.IGNORECASE)
+_DRIVE = re.compile(r"/[a-zA-Z]:[/\\]")
 _SAME_FILE_SYSTEM = {
     "s3a": "s3",
     "s3n": "s3",
@@ -42,8 +43,9 @@ _SAME_FILE_SYSTEM = {
 def is_remote(path: AnyPath) -> bool:
     """Return whether a path is an address of a file system other than the local disk.
 
-    >>> [is_remote(path) for path in ("s3://bucket/key", "FILE:///tmp/key", "key")]
-    [True, False, False]
+    >>> paths = ["s3://bucket/key", "FILE:///tmp/key", "key", "C:\\\\data\\\\key", "C://data/key"]
+    >>> [is_remote(path) for path in paths]
+    [True, False, False, False, False]
     """
     return ADDRESS.match(os.fspath(path)) is not None
 
@@ -68,6 +70,8 @@ def local_path(path: AnyPath) -> Path:
     --------
     >>> local_path("file:///data/my%20edges.tsv"), local_path("local://edges.tsv")
     (PosixPath('/data/my edges.tsv'), PosixPath('edges.tsv'))
+    >>> local_path("file:///C:/data/edges.tsv")
+    PosixPath('C:/data/edges.tsv')
     >>> local_path("s3://bucket/edges.tsv")
     Traceback (most recent call last):
     graphsqueak.errors.InputError: s3://bucket/edges.tsv is not on disk; copy it to a file first
@@ -77,12 +81,17 @@ def local_path(path: AnyPath) -> Path:
     text = os.fspath(path)
     if prefix := _ADDRESS_ON_DISK.match(text):
         text = unquote(text[prefix.end() :], errors="surrogateescape")
+        # file:///C:/data/edges.tsv
+        if _DRIVE.match(text):
+            text = text[1:]
     if "\0" in text:
         raise InputError(
             f"{path} contains a NUL character, which file names cannot; check the path"
         )
-    # POSIX leaves the meaning of two leading slashes open; pathlib would keep them.
-    text = re.sub(r"\A//+", "/", text)
+    # POSIX leaves the meaning of two leading slashes open; pathlib would keep them. On Windows they
+    # begin the name of a server.
+    if os.name == "posix":
+        text = re.sub(r"\A//+", "/", text)
     try:
         return Path(text).expanduser()
     except RuntimeError:
@@ -175,7 +184,7 @@ class _Location(NamedTuple):
 
 def _location(path):
     if not is_remote(path):
-        return _Location("file", "", str(resolved(local_path(path))))
+        return _Location("file", "", resolved(local_path(path)).as_posix())
     # A member of an archive stands for the archive.
     _, _, address = os.fspath(path).rpartition("::")
     if not is_remote(address):

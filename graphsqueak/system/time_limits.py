@@ -2,7 +2,8 @@
 
 File systems of fsspec and Dask have time limits for some of their steps, and none for others. So
 each call to them runs in a thread of its own. The caller waits at most 60 seconds, or
-GRAPHSQUEAK_TIMEOUT, and handles signals meanwhile.
+GRAPHSQUEAK_TIMEOUT, and handles signals meanwhile. fsspec fetches some megabytes per call, so that
+60 seconds allow connections of 100 kB/s.
 """
 
 import errno
@@ -18,16 +19,13 @@ from typing import Any
 from graphsqueak.system.environment import number_from_environment
 
 TIMEOUT_VARIABLE = "GRAPHSQUEAK_TIMEOUT"
-# Seconds. fsspec fetches some megabytes per call: this allows connections of 100 kB/s. Halved, it
-# allows 200 kB/s; doubled, a silent service is given up after two minutes.
-_DEFAULT_SECONDS = 60.0
 
 
 def timeout_seconds() -> float:
     """Return the time limit: 60 seconds, or the environment variable GRAPHSQUEAK_TIMEOUT."""
     return number_from_environment(
         TIMEOUT_VARIABLE,
-        _DEFAULT_SECONDS,
+        60.0,
         least=sys.float_info.min,
         meaning="a positive number of seconds",
     )

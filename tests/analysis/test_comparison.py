@@ -4,6 +4,7 @@ import itertools
 import types
 
 import matplotlib
+import matplotlib.pyplot as plt
 import networkx as nx
 import numpy as np
 import pytest
@@ -61,7 +62,8 @@ def test_nodes_are_matched_by_id(pair):
 def test_tables_and_figures(pair):
     found = compare(*pair, max_seconds=None, random_state=5)
     assert "cluster cuts" in found._repr_html_()
-    axes = found.plot().axes
+    figure = found.plot()
+    axes = figure.axes
     assert [ax.get_title() for ax in axes[:6]] == list(found.values)
     assert axes[6].get_title() == "clusters, agreement (AMI)"
     for ax, (whole, sparse) in zip(axes, found.values.values(), strict=False):
@@ -70,6 +72,7 @@ def test_tables_and_figures(pair):
         np.testing.assert_allclose(offsets[:, 1], np.clip(sparse / whole, low, high), rtol=1e-6)
         assert low <= 0.75
         assert high >= 1.4  # a deviation of a percent must look like one
+    plt.close(figure)
 
 
 def test_bounds_contain_the_values_of_the_graph(pair):
@@ -265,3 +268,16 @@ def test_the_verdict_says_what_is_kept_and_what_uniform_edges_keep(error, other,
     uniform = {} if np.isnan(other) else {"cuts": whole + other}
     found = Comparison({"cuts": (whole, whole + error)}, 1.0, 1.0, uniform=uniform)
     assert found.rows()[0][4] == said
+
+
+def test_progress_is_at_least_the_fraction_of_the_time_that_is_over(pair, monkeypatch):
+    """A clock that advances by a second at each block; two of eight blocks are computed."""
+    seconds = itertools.count()
+    monkeypatch.setattr(comparison, "time", types.SimpleNamespace(monotonic=lambda: next(seconds)))
+    calls = []
+    compare(*pair, max_seconds=3.5, progress=lambda *call: calls.append(call), random_state=SEED)
+    fractions = [fraction for _, fraction, _ in calls]
+    assert fractions == sorted(fractions)
+    # The second block began two seconds after the start, or later.
+    assert 2 / 3.5 <= fractions[2] < 1.0
+    assert fractions[-1] == 1.0

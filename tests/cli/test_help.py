@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -12,7 +13,7 @@ import pytest
 import typer
 
 from graphsqueak import StreamSparsifier, write_edges
-from graphsqueak.cli import app, run
+from graphsqueak.cli import app, help_pages, run
 from graphsqueak.cli.help_pages import split_help
 from graphsqueak.sources import block_model
 
@@ -106,6 +107,26 @@ def test_options_have_a_metavar_a_help_text_and_one_form_of_default(command, opt
         assert text.isupper() or text.startswith("<") or "|" in text
     names = ", ".join(f"`{name}`" for name in [*option.opts, *option.secondary_opts])
     assert names in (ROOT / "docs/cli.md").read_text()
+
+
+@pytest.mark.parametrize(("command", "option"), OPTIONS, ids=lambda one: getattr(one, "name", one))
+def test_defaults_have_one_form_and_ranges_are_in_words(command, option):
+    context = COMMANDS[command].make_context(command, [], resilient_parsing=True)
+    _, text = help_pages._describe(option, context)
+    brackets = re.findall(r"  \[(.*)\]$", text)
+    has_default = option.default is not None and not option.is_flag and not option.required
+    assert has_default <= any("default: " in one for one in brackets)
+    forms = r"(default: [^;\[\]]+)?(; )?(at least [\d.]+|[\d.]+ to [\d.]+)?|required"
+    assert all(re.fullmatch(forms, one) for one in brackets)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_section_of_a_command_in_the_documentation_has_its_options(command):
+    page = (ROOT / "docs/cli.md").read_text()
+    section = page.partition(f"\n## {command}\n")[2].partition("\n## ")[0]
+    for option in COMMANDS[command].params:
+        if option.param_type_name == "option" and not option.is_eager:
+            assert f"`{option.opts[-1]}`" in section
 
 
 @pytest.mark.parametrize(

@@ -246,6 +246,50 @@ def test_the_list_of_mails_to_label_is_edited_and_given_back(daily, tmp_path, ca
     assert run([*command, *options, str(listed), "--force"]) == 2  # an input is never an output
 
 
+def test_the_first_table_to_fill_in_needs_no_labels(box, tmp_path, capsys):
+    path, folder, keys = box
+    table_path = tmp_path / "known.csv"
+    command = ["spam", str(path), "--label-template", str(table_path)]
+    assert run([*command, "--dry-run"]) == 0
+    assert "would write" in capsys.readouterr().out
+    assert not table_path.exists()
+    assert run(command) == 0
+    told = capsys.readouterr().out
+    assert f"20 mails, in {table_path}. Label 20 or more of them from the top" in told
+    assert f"graphsqueak spam {path} --labels {table_path} -o scores.csv" in told
+    table = pl.read_csv(table_path)
+    assert table.columns == ["node", "label", "subject", "sender"]
+    assert table["label"].null_count() == 20
+    assert sorted(table["node"]) == sorted(f"new/{key}" for key in keys)
+    assert table["node"].to_list() != sorted(table["node"])
+    numbers = [int(subject[4:]) for subject in table["subject"]]
+    labels = ["spam" if number % 2 else "ham" for number in numbers[:8]] + [None] * 12
+    table.with_columns(pl.Series("label", labels)).write_csv(table_path)
+    assert run(["spam", str(path), "--labels", str(table_path), "--json"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert (record["labelled"], record["spam"]) == (8, 10)
+    assert run(command) == 2
+    assert "already exists" in capsys.readouterr().err
+    # The names of folders are labels.
+    folder.add_folder("Junk").add(message(1))
+    assert run([*command, "--force", "--json"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert record == {"mails": 21, "labelled": 1, "label_template": str(table_path)}
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ([], "scores need --labels"),
+        (["-o", "scores.csv"], "-o needs --labels"),
+        (["--label-template", "a.csv", "--model", "spam.model"], "--model needs --labels"),
+    ],
+)
+def test_scores_need_labels(box, capsys, options, reason):
+    assert run(["spam", str(box[0]), *options]) == 2
+    assert f"{reason}, a table of known mails" in capsys.readouterr().err
+
+
 def test_the_only_labeled_spam_gives_no_rate(daily, tmp_path, capsys):
     command, _ = daily
     lines = (tmp_path / "known.csv").read_text().splitlines()

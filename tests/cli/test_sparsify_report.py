@@ -13,6 +13,7 @@ import pytest
 
 from graphsqueak import EdgeList, write_edges
 from graphsqueak.cli import run
+from graphsqueak.system.memory import readable_size
 
 EVIL = "<script>document.title='owned'</script>"
 BROWSER = next(
@@ -36,26 +37,38 @@ def page(tmp_path_factory):
 
 def test_it_tells_what_was_read_kept_and_certified(page):
     text = page.read_text()
-    for heading in (
-        "Verdict",
+    assert re.findall("<h2>(.*?)</h2>", text) == [
+        "Cuts",
+        "Degrees",
         "What to do next",
+        "Error in detail",
         "Input",
         "Output",
-        "Measured error",
-        "Degrees",
-    ):
-        assert f"<h2>{heading}</h2>" in text
+    ]
     assert "<td>81</td>" in text
     assert re.search(r"<td>epsilon_upper</td><td>0\.\d+</td>", text)
-    assert text.count('src="data:image/png;base64,') == 2
+    assert text.count('src="data:image/png;base64,') == 4
 
 
 def test_it_begins_with_a_verdict_and_commands_that_work(page, monkeypatch, capsys):
     text = page.read_text()
     error = float(re.search(r"error ([\d.]+), kappa [\d.,]+ \(measured, exact\)", text)[1])
-    assert re.search(r"<h2>Verdict</h2>\n<p>.*</p>\n<p>Typical error: cuts ", text)
-    probed = re.search(r"of eight random groups of nodes none is off by more than ([\d.]+)", text)
-    assert 0 < float(probed[1].rstrip(".")) < error
+    strip = dict(re.findall(r'<dt>(.*?)</dt><dd class="value">(.*?)</dd>', text))
+    assert list(strip) == [
+        "Verdict",
+        "Edges",
+        "Memory",
+        "Files",
+        "Time",
+        "Typical error",
+        "Worst case",
+    ]
+    sizes = [(page.parent / name).stat().st_size for name in ("edges.tsv", "sparse.tsv")]
+    assert strip["Files"].replace("\xa0", " ") == " → ".join(map(readable_size, sizes))
+    assert float(strip["Worst case"].rstrip(" %")) == pytest.approx(100 * error, abs=0.11)
+    assert text.index('class="strip"') < text.index("<h2>") < text.index("<p>Typical error: cuts ")
+    most = re.search(r"of the graph, and all of them within ([\d.]+) %", text)
+    assert 0 < float(most[1]) / 100 <= error
     assert "called x&#x27;Lx" in text
     commands = re.findall(r"<pre>(graphsqueak .*?)</pre>", whole_lines(text), re.DOTALL)
     assert [shlex.split(command)[1] for command in commands] == ["certify"]
@@ -116,7 +129,8 @@ def test_a_pipe_is_reported_without_a_certificate(tmp_path, monkeypatch):
     assert run([*arguments, "--report", str(where), "--quiet"]) == 0
     assert feeder.wait() == 0
     text = where.read_text()
-    assert "error 0: nothing was dropped" in text
+    assert "Error 0: nothing was dropped, and the output is the whole graph." in text
+    assert '<dd class="value">Whole graph</dd>' in text
     assert "came from a pipe and cannot be read again" in text
     assert "graphsqueak certify" not in text
     assert "to measure the error" not in text
@@ -141,7 +155,7 @@ def test_a_browser_shows_it(page, tmp_path):
     from matplotlib.image import imread
 
     shot = tmp_path / "page.png"
-    window = ["--window-size=1000,2900", "--hide-scrollbars", f"--screenshot={shot}", "--dump-dom"]
+    window = ["--window-size=1000,3600", "--hide-scrollbars", f"--screenshot={shot}", "--dump-dom"]
     quiet = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path}/profile"]
     offline = ["--host-resolver-rules=MAP * ~NOTFOUND"]
     done = subprocess.run(

@@ -381,7 +381,7 @@ class TestCheckpoints:
         with pytest.raises(InputError, match="the input had 4,000 edges in an earlier pass and"):
             self.solver(path, checkpoint=checkpoint, resume=True).solve(b)
         with open(checkpoint, "wb") as file:
-            pack(file, {"format": "graphsqueak solve", "version": 2, "n_nodes": 2}, {})
+            pack(file, {"format": "graphsqueak solve 2", "n_nodes": 2}, {})
         with pytest.raises(InputError, match="holds no state of a solve"):
             self.solver(path, checkpoint=checkpoint, resume=True)
         StreamSparsifier(n_edges=5).partial_fit(examples()["dense"]).save(checkpoint)

@@ -57,7 +57,7 @@ def look_at(page, folder, *, width):
 
 def check_page(page, folder, *, n_images=None):
     """It shows whole, on a desk and on a telephone, without a word of complaint."""
-    for width in (1000, 390):
+    for width in (1280, 390):
         found, said = look_at(page, folder, width=width)
         assert not said, said
         assert found["headings"], f"{page}: nothing is shown"

@@ -40,8 +40,7 @@ def figures(results):
         for labels in (20, 100, 1_000)
         for edges in (1_000, 30_000, 1_000_000)
     ]
-    places = {"all 4,186,237 edges": rng.standard_normal((400, 2))}
-    places["the 209,082 kept"] = rng.standard_normal((400, 2))
+    places = rng.standard_normal((400, 2))
     losses = {name: np.cumsum(rng.random(2_000)) for name in ("KONS", "kernel gradient descent")}
     return {
         "certificate": certificate.plot().figure,
@@ -49,10 +48,19 @@ def figures(results):
         "calibration": figure.degree_calibration(
             degrees, degrees * rng.uniform(0.8, 1.2, 400), kept.degrees()
         ).figure,
-        "degrees": figure.compare_degrees(degrees, kept.degrees()),
-        "wide degrees": figure.compare_degrees(degrees ** np.linspace(1, 3, 400), kept.degrees()),
+        "cuts": figure.cut_ratios(degrees, kept.degrees(), degrees * rng.random(400)).figure,
+        "degrees": figure.degree_histograms(degrees, kept.degrees()).figure,
+        "wide degrees": figure.degree_ratios(
+            degrees ** np.linspace(1, 3, 400), kept.degrees()
+        ).figure,
         "leverage": figure.kept_against_leverage(leverage, rng.random(graph.n_edges) < 0.3).figure,
-        "clusters": figure.compare_layouts(places, rng.random(400) < 0.3, ("ham", "spam")),
+        "layout": figure.draw_layout(
+            places,
+            rng.random(400) < 0.3,
+            ("ham", "spam"),
+            title="all edges",
+            limits=figure.layout_limits([places]),
+        ).figure,
         "accuracy": curves.accuracy_against(rows, floor=0.5),
         "rounds": curves.over_rounds(losses, what="mean loss").figure,
         "graph": graph.plot(color=graph.degrees(), other=kept, random_state=SEED),
@@ -109,14 +117,14 @@ def test_the_page_of_a_run(results, tmp_path):
     arguments = [str(tmp_path / "edges.tsv"), "-o", str(tmp_path / "sparse.tsv"), "--keep", "0.3"]
     page = tmp_path / "report.html"
     assert run(["sparsify", *arguments, "--report", str(page), "--quiet"]) == 0
-    check_page(page, tmp_path, n_images=2)
+    check_page(page, tmp_path, n_images=4)
 
 
 @pytest.mark.slow
 @needs_browser
 def test_the_page_of_the_demo(tmp_path):
     assert run(["demo", "--quick", "--full", "--quiet", "--out", str(tmp_path / "demo")]) == 0
-    check_page(tmp_path / "demo" / "index.html", tmp_path, n_images=3)
+    check_page(tmp_path / "demo" / "index.html", tmp_path, n_images=6)
 
 
 @pytest.mark.slow
@@ -134,7 +142,7 @@ def test_what_notebooks_show_and_every_figure(results, tmp_path):
     parts = [("html", one._repr_html_()) for one in found]
     drawn = figures(results)
     for name, one in drawn.items():
-        parts += [("heading", name), ("html", picture(getattr(one, "figure", one), alt=name)[1])]
+        parts += [("heading", name), ("html", picture(getattr(one, "figure", one), alt=name))]
     page = tmp_path / "all.html"
     page.write_text(html_page("All that is shown", [("heading", "Tables"), *parts]))
     check_page(page, tmp_path, n_images=len(drawn))

@@ -1,5 +1,8 @@
 """Figures show the numbers that they are given."""
 
+import base64
+import re
+
 import matplotlib as mpl
 import numpy as np
 import pytest
@@ -55,7 +58,7 @@ def test_a_spectrum_is_no_comb():
 def test_the_axis_of_ratios_begins_at_0_or_above_and_shows_every_node(most):
     whole = np.full(50, 10.0)
     sparse = whole * np.linspace(0.2, most, 50)
-    axis = figure.compare_degrees(whole, sparse).axes[1]
+    axis = figure.degree_ratios(whole, sparse)
     left, right = axis.get_xlim()
     assert 0.0 <= left < 0.2
     assert right < 3.2
@@ -73,16 +76,42 @@ def test_degree_histograms_count_every_node_that_has_edges():
 @pytest.mark.parametrize(("largest", "scale"), [(4.0, "linear"), (400.0, "log")])
 def test_degrees_of_graph_and_sparsifier_are_all_counted(largest, scale):
     whole, sparse = np.array([0.0, 1.0, 2.0, largest]), np.array([0.0, 1.1, 2.0, largest])
-    left, right = figure.compare_degrees(whole, sparse).axes
+    left = figure.degree_histograms(whole, sparse)
+    right = figure.degree_ratios(whole, sparse)
     assert left.get_xscale() == scale
     assert sum(bar.get_height() for bar in right.patches) == 3
 
 
 def test_a_picture_is_a_png_that_a_page_can_carry():
     ax = figure.spectrum(np.array([0.5, 1.0]), np.array([0.5, 0.5]), (0.4, 1.2))
-    data, tag = page.picture(ax.figure, alt='"ratios"')
-    assert data.startswith(b"\x89PNG")
+    tag = page.picture(ax.figure, alt='"ratios"')
     assert 'alt="&quot;ratios&quot;"' in tag
+    data = re.search('src="data:image/png;base64,([^"]*)"', tag)[1]
+    assert base64.b64decode(data).startswith(b"\x89PNG")
+
+
+def test_marks_of_cuts_are_ratios_within_the_axis():
+    """A cut of random edges that is lost has the ratio 0, which a logarithmic axis has not."""
+    graph = np.array([1.0, 10.0, 100.0])
+    ax = figure.cut_ratios(graph, graph * [0.9, 1.0, 1.1], graph * [0.0, 1.0, 30.0])
+    random_edges, sparsifier = ax.lines[:2]
+    low, high = ax.get_ylim()
+    np.testing.assert_allclose(sparsifier.get_ydata(), [0.9, 1.0, 1.1])
+    np.testing.assert_allclose(random_edges.get_ydata(), [low, 1.0, high])
+    assert ax.get_xscale() == "log"
+
+
+def test_layouts_have_one_scale_and_show_every_node():
+    places = np.random.default_rng(86_117).standard_normal((300, 2))
+    limits = figure.layout_limits([places, 0.5 * places])
+    is_spam = np.arange(300) < 120
+    ax = figure.draw_layout(places, is_spam, ("ham", "spam"), title="all", limits=limits)
+    ham, spam = (points.get_offsets() for points in ax.collections)
+    assert (len(ham), len(spam)) == (180, 120)
+    for drawn in (ham, spam):
+        assert (drawn >= limits[0]).all()
+        assert (drawn <= limits[1]).all()
+    assert np.abs(places).max() > np.abs(limits).max()
 
 
 def test_cells_of_a_page_are_escaped():

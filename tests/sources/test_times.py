@@ -86,7 +86,7 @@ def test_bad_times_have_a_line_or_are_skipped(tmp_path):
         list(read_edges(path, time="when"))
 
 
-def test_late_edges_are_refused_beyond_the_slack(tmp_path):
+def test_late_edges_are_refused_beyond_the_allowed_lateness(tmp_path):
     text = b"u,v,ts\n1,2,10\n2,3,8\n\n3,4,12\n4,5,9.5\n"
     assert times(text, time="ts", allowed_lateness=2.5).tolist() == [10, 8, 12, 9.5]
     assert times(text, time="ts", allowed_lateness=np.inf).size == 4

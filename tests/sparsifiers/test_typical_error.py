@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from graphsqueak import EdgeList, StreamSparsifier, TimedSparsifier, sources
+from graphsqueak import EdgeList, StreamOptions, StreamSparsifier, TimedSparsifier, sources
 from graphsqueak.graph import TimedEdges
 from graphsqueak.sparsifiers import SparsifyConfig, run_sparsify
 from graphsqueak.sparsifiers.typical_error import (
@@ -93,6 +93,31 @@ def test_effective_edges_are_edges_for_equal_weights_and_fewer_for_others():
     np.testing.assert_allclose(seen(edges).effective_edges_, [64 / 24, 1, 1, 1, 0])
     tiny = EdgeList(tail=edges.tail, head=edges.head, weight=1e-200 * edges.weight, n_nodes=5)
     np.testing.assert_allclose(seen(tiny).effective_edges_, [64 / 24, 1, 1, 1, 0])
+
+
+@pytest.mark.parametrize("n_unweighted", [0, 1, 40, 120])
+def test_effective_edges_of_streams_whose_first_weights_are_equal(n_unweighted, tmp_path):
+    """Squares of weights are summed only from the first weight on that is not 1."""
+    rng = np.random.default_rng(77)
+    tail = rng.integers(31, size=120)
+    head = (tail + rng.integers(1, 31, size=120)) % 31
+    weight = rng.choice([0.5, 1.0, 3.0], size=120)
+    weight[:n_unweighted] = 4.0
+    edges = EdgeList(tail=tail, head=head, weight=weight)
+    sums = [np.zeros(edges.n_nodes) for _ in range(2)]
+    for power, total in enumerate(sums, start=1):
+        np.add.at(total, edges.tail, edges.weight**power)
+        np.add.at(total, edges.head, edges.weight**power)
+    expected = np.divide(sums[0] ** 2, sums[1], out=np.zeros(edges.n_nodes), where=sums[1] > 0)
+
+    halves = (edges.part(0, 50), edges.part(50))
+    stream = StreamSparsifier(n_edges=400, options=StreamOptions(chunk_size=7), random_state=1)
+    stream.partial_fit(halves[0])
+    stream.save(tmp_path / "half.ckpt")
+    stream = StreamSparsifier.load(tmp_path / "half.ckpt").partial_fit(halves[1])
+    np.testing.assert_allclose(stream.effective_edges_, expected, rtol=1e-12)
+    apart = [StreamSparsifier(n_edges=400, random_state=1).partial_fit(half) for half in halves]
+    np.testing.assert_allclose(apart[0].merge(apart[1]).effective_edges_, expected, rtol=1e-12)
 
 
 def test_effective_edges_survive_merges_checkpoints_and_decay(tmp_path):

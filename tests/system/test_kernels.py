@@ -175,7 +175,7 @@ def results():
     clusters = gs.sources.block_model(1_200, 12_000, n_blocks=3, random_state=SEED)
     places = gs.analysis.spectral_embedding(clusters.to_edge_list(), random_state=SEED).points
     near = [gs.neighbor_edges(rows, 4).to_edge_list() for rows in (points, small.to_scipy())]
-    certificate = gs.certify(graph, sparse, steps=4, random_state=SEED)
+    certificate = gs.certify(graph, sparse, max_iter=4, random_state=SEED)
     product = StreamedLaplacian(graph, sparse).multiply(rng.standard_normal((3000, 2)))
     twice = SampledEdges(
         *(np.repeat(column, 2) for column in (dense.tail, dense.head, dense.weight, in_forest))

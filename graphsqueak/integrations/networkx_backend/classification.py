@@ -13,8 +13,6 @@ import scipy.sparse
 
 from graphsqueak.integrations.networkx_backend.graph import BackendGraph
 
-__all__ = ["harmonic_function", "local_and_global_consistency"]
-
 
 def harmonic_function(G: BackendGraph, max_iter: int = 30, label_name: str = "label") -> list:
     """Return labels of all nodes by harmonic functions.

@@ -28,18 +28,9 @@ from graphsqueak.integrations.networkx_backend.resistances import (
     laplacian_inverse_diagonal,
     pseudo_inverse,
 )
+from graphsqueak.outofcore.resistances import MAX_BLOCK_BYTES
 from graphsqueak.solvers.laplacian_solver import LaplacianSolver
 from graphsqueak.validation import check_choice
-
-__all__ = [
-    "approximate_current_flow_betweenness_centrality",
-    "current_flow_betweenness_centrality",
-    "current_flow_closeness_centrality",
-    "second_order_centrality",
-]
-
-# Entries of a block of currents: 64 MiB in double precision.
-MAX_BLOCK_ENTRIES = 2**23
 
 
 def current_flow_closeness_centrality(
@@ -113,7 +104,7 @@ def current_flow_betweenness_centrality(
     # sum over pairs of |F_s - F_t| = sum_k (2k - n + 1) F_(k)
     coefficient = 2.0 * np.arange(n) - n + 1
     through = np.zeros(n)
-    size = max(MAX_BLOCK_ENTRIES // n, 1)
+    size = max(MAX_BLOCK_BYTES // (8 * n), 1)
     for start in range(0, edges.n_edges, size):
         part = edges.part(start, start + size)
         flow = inverse[part.tail] - inverse[part.head]
@@ -182,7 +173,7 @@ def approximate_current_flow_betweenness_centrality(
     # Entry (node, edge) is 1 if the node is an end of the edge.
     is_end = abs(edges.incidence()).T.tocsr()
     through = np.zeros(n)
-    size = max(MAX_BLOCK_ENTRIES // max(edges.n_edges, n), 1)
+    size = max(MAX_BLOCK_BYTES // (8 * max(edges.n_edges, n)), 1)
     for start in range(0, k, size):
         source, sink = pairs[start : start + size].T
         column = np.arange(source.size)

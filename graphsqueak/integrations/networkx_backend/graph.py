@@ -17,8 +17,6 @@ from graphsqueak.graph.edge_list import EdgeList
 if TYPE_CHECKING:
     import networkx
 
-__all__ = ["BackendGraph", "convert_from_nx", "convert_to_nx"]
-
 
 class BackendGraph:
     """An undirected networkx graph in the form that the backend uses.

@@ -21,15 +21,6 @@ from graphsqueak.integrations.networkx_backend.graph import BackendGraph
 from graphsqueak.integrations.networkx_backend.resistances import cholesky_factor
 from graphsqueak.solvers.eigenpairs import laplacian_eigenpairs
 
-__all__ = [
-    "algebraic_connectivity",
-    "fiedler_vector",
-    "laplacian_spectrum",
-    "number_of_spanning_trees",
-    "spectral_bisection",
-    "spectral_ordering",
-]
-
 METHODS = ("tracemin_pcg", "tracemin_lu", "lanczos", "lobpcg", "tracemin")
 
 

@@ -52,14 +52,12 @@ from graphsqueak.kernel.samplers.batch import BatchDictionary
 from graphsqueak.kernel.samplers.dictionary import Dictionary
 from graphsqueak.kernel.samplers.merging import Landmarks
 
-__all__ = ["ExactRLS", "StreamingExactRLS", "UniformDictionary"]
-
 
 class UniformDictionary(BatchDictionary):
     """Uniform sampling: the baseline that does not look at the points.
 
-    It computes no kernel values and suits points that are all alike. It misses points that are far
-    from all others.
+    Use it to see what leverage scores gain, or for points that are all alike. It computes no kernel
+    values, and misses points that are far from all others.
 
     Parameters
     ----------
@@ -161,8 +159,9 @@ class ExactRLS(BatchDictionary):
 class StreamingExactRLS(Dictionary):
     """Sampling of a stream by exact ridge leverage scores, in O(n^3): the ideal of KORS and SQUEAK.
 
-    Points are sampled in their order, each by its score among the points so far. All points and
-    their kernel matrix are in memory.
+    Use it to see what estimated scores cost `KORS` and `SQUEAK` in accuracy. Points are sampled in
+    their order, each by its score among the points so far. All points and their kernel matrix are
+    in memory.
 
     Parameters
     ----------

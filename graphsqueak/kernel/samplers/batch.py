@@ -13,7 +13,11 @@ in p_i:
   The printed weights divide by the probabilities of the next level, and the printed rho is below 2
   at the first level; both are corrected here.
 
-The estimates raw_i are those of `leverage`. Uniform and exact sampling are in `baselines`.
+The estimates from a dictionary with the landmarks I and the weights W = diag(s) are (`leverage`)
+
+    raw_i = (k_ii - k_I(x_i)' (K_II + g W^-1)^-1 k_I(x_i)) / g.
+
+Uniform and exact sampling are in `baselines`.
 
 References
 ----------
@@ -39,8 +43,6 @@ from graphsqueak.sampling import (
     systematic_sample,
 )
 from graphsqueak.validation import check_choice
-
-__all__ = ["BatchDictionary", "ManyStepRLS", "TwoStepRLS"]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

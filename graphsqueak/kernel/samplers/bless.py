@@ -2,8 +2,12 @@
 
 At ridge g no leverage score exceeds b = k / (k + g), where k is the largest entry of the diagonal
 of K. A point is first sampled uniformly, with probability u = min(1, q b). Only if it is kept, its
-score p_i is estimated from the dictionary of the level before, and it is kept with probability
-min(1, q p_i / u). In total, the probability is min(1, q p_i), as in `ManyStepRLS` with
+score is estimated from the dictionary of the level before, with landmarks I and W = diag(s), as
+
+    p_i = (1 - e) (k_ii - k_I(x_i)' (K_II + g W^-1)^-1 k_I(x_i)) / g,
+
+at (1 + e) g in place of g, since that dictionary is accurate for 2 g. The point is kept with
+probability min(1, q p_i / u). In total, the probability is min(1, q p_i), as in `ManyStepRLS` with
 scheme="bernoulli", but only O(n k q / g) points are scored instead of n. The ridge is halved at
 each level, until it is the one that was asked for.
 
@@ -20,8 +24,6 @@ import numpy as np
 from graphsqueak.kernel.leverage import rho
 from graphsqueak.kernel.samplers.batch import BatchDictionary
 from graphsqueak.sampling import inclusion_probabilities, systematic_sample
-
-__all__ = ["BLESS"]
 
 
 class BLESS(BatchDictionary):

@@ -53,19 +53,6 @@ from graphsqueak.randomness import RandomState
 from graphsqueak.system.frames import ArrowExport
 from graphsqueak.validation import check_choice, check_count, check_real
 
-__all__ = [
-    "HORIZON",
-    "Dictionary",
-    "StreamDictionary",
-    "accuracy_range",
-    "batch_copies",
-    "kors_copies",
-    "practical_copies",
-    "squeak_copies",
-    "squeak_horizon",
-    "warn_beyond",
-]
-
 # Points for which `partial_fit` plans if no horizon is given. Only the logarithm enters: for twice
 # as many, 5 % more copies with budget="practical".
 HORIZON = 10**6

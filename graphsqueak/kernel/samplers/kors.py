@@ -1,8 +1,18 @@
 """KORS: a dictionary from a stream, in which each point is seen once.
 
 A point is kept with a probability like its leverage score among the landmarks so far, and is
-reweighted by the inverse (`landmark_stream`). Without `n_landmarks` no landmark is dropped, and
-with the number of copies in the proof every prefix of the stream has an accurate dictionary.
+reweighted by the inverse. With the landmarks I, their weights W = diag(s), kernel values k_I to
+them and the ridge g, the score of a point x is estimated by
+
+    tau~ = a / (1 + a),    a = (k_xx - k_I' (K_II + g W^-1)^-1 k_I) / g,
+
+and the point is sampled in one of two forms [C17, Algorithm 8], [CLV17c, Algorithm 2]:
+
+    "thesis"  p = (1 - e) tau~,            copies ~ Binomial(q, p),        weight copies / (q p),
+    "paper"   p = min(1, q (1 + e) tau~),  kept with probability p,        weight 1 / p.
+
+`landmark_stream` computes this in blocks of points. Without `n_landmarks` no landmark is dropped,
+and with the number of copies in the proof every prefix of the stream has an accurate dictionary.
 
 With `n_landmarks`, up to three times as many are stored. When there are more, they are subsampled
 to twice as many, so that late points are sampled like early ones. The landmarks that are returned
@@ -33,8 +43,6 @@ from graphsqueak.kernel.samplers.merging import (
 )
 from graphsqueak.randomness import Step, child_seed
 from graphsqueak.validation import check_choice
-
-__all__ = ["KORS"]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

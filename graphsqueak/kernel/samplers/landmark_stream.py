@@ -42,15 +42,11 @@ from scipy.special import bdtr, bdtrik
 
 from graphsqueak.errors import InputError, Parameter
 from graphsqueak.kernel.cholesky import GrowingCholesky, cholesky
+from graphsqueak.kernel.kernels import POINTS_PER_BLOCK
 from graphsqueak.kernel.leverage import auto_ridge, landmark_leverage, weighted_gram
 from graphsqueak.kernel.samplers.merging import cosines
 from graphsqueak.randomness import child_seed, uniforms
 from graphsqueak.sampling import inclusion_probabilities, local_pivotal_sample
-
-__all__ = ["LandmarkStream", "OnlineSampler", "Subsample"]
-
-# Points per block. It bounds the memory of v, and amortizes calls of the kernel and of BLAS.
-MAX_BLOCK_SIZE = 1024
 
 
 class OnlineSampler:
@@ -295,7 +291,7 @@ class LandmarkStream:
             # Kernel values of candidates that are rejected, and of points after a subsampling, are
             # computed in vain. Blocks are short while there are many of them.
             growth = 2 * (self._block_size if block.subsample is None else block.n_used)
-            self._block_size = min(growth, MAX_BLOCK_SIZE)
+            self._block_size = min(growth, POINTS_PER_BLOCK)
 
     def add(self, point, number):
         """Append a landmark, the point with this number in the stream."""

@@ -54,19 +54,6 @@ from graphsqueak.sampling import (
     shrink_to_size,
 )
 
-__all__ = [
-    "STORED_PER_LANDMARK",
-    "Landmarks",
-    "MergeRule",
-    "Node",
-    "cosines",
-    "leaf",
-    "merge_nodes",
-    "score_landmarks",
-    "select_landmarks",
-    "union",
-]
-
 # Fraction of the weights that is by pivots, whose variance is larger. Accuracy of `SQUEAK` and
 # `KORS` on four data sets: 2 % better if doubled, 1 % worse if halved.
 PIVOT_FRACTION = 0.03

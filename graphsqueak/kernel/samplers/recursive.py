@@ -5,6 +5,10 @@
              l_i = (3/2) raw_i from I, for all i in S
              keep i with probability p_i = min(1, c l_i), c = 16 log(sum l / delta), weight 1 / p_i
 
+with W = diag of the weights of I and
+
+    raw_i = (k_ii - k_I(x_i)' (K_II + g W^-1)^-1 k_I(x_i)) / g.
+
 I is not an accurate dictionary of S, only of a half of it that is not reweighted. The proof works
 because l_i is an upper bound of tau_i. [C17, Algorithm 6] asks for Eq. 3.2 with e = 1/2, whose
 factor 1 - e is that of a lower bound; the factor here is 1 + e. Its two listings also disagree on
@@ -24,9 +28,8 @@ import numpy as np
 from graphsqueak.kernel.leverage import estimate_leverage, weighted_gram
 from graphsqueak.kernel.samplers.batch import BatchDictionary
 
-__all__ = ["RecursiveRLS"]
-
-# Points that are all kept, without a recursion; budget="theory" has the number in the proof.
+# Points that are all kept, without a recursion; budget="theory" has the number in the proof. Halved
+# or doubled, the recursion has one level more or less.
 SMALL_SIZE = 16
 
 

@@ -1,9 +1,15 @@
 """RPCholesky: landmarks by randomly pivoted Cholesky (`pivots`), for points in memory.
 
-Each landmark is drawn by how much of it the previous ones leave unexplained. Nystrom features,
-regression and components use only the span of the landmarks, and this span is nearly as good as the
-best one of a few dimensions less [CETW25]. It needs n m kernel values and n m numbers of memory.
-The weights have expectation 1 like those of the other samplers, with more variance.
+Each landmark is drawn by how much of it the previous ones leave unexplained: with the residual
+R = K - F F', at first K,
+
+    i is drawn with probability R_ii / trace(R),    F gains the column R e_i / R_ii^1/2,
+
+up to a small part of each probability by the diagonal of K. Pivot k of m, drawn with probability
+p_k, has the weight (1 / p_k + m - k) / m. Nystrom features, regression and components use only the
+span of the landmarks, and this span is nearly as good as the best one of a few dimensions less
+[CETW25]. It needs n m kernel values and n m numbers of memory. The weights have expectation 1 like
+those of the other samplers, with more variance.
 
 References
 ----------
@@ -16,8 +22,6 @@ from graphsqueak.errors import InputError, Parameter
 from graphsqueak.kernel.pivots import draw_pivots, pivot_weights
 from graphsqueak.kernel.samplers.batch import BatchDictionary
 from graphsqueak.validation import check_count
-
-__all__ = ["RPCholesky"]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

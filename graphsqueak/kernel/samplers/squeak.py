@@ -1,9 +1,17 @@
 """SQUEAK: a dictionary from one pass, with removal, by a chain or a tree of merges.
 
-New points are exact: weight 1. They are merged with the dictionary so far, a block at a time, and
-each merge subsamples by new leverage scores (`merging`). A merge takes one Cholesky factorization,
-so that blocks of half the size of the dictionary take O(m^2) per point, and blocks of one point
-O(m^3). A chain has better estimates than a tree, as only one of two merged dictionaries is inexact.
+Every landmark i has a probability p_i, 1 for a new point, and a number of its q copies that are
+left. Its weight is s_i = copies_i / (q p_i). New points are merged with the dictionary so far, a
+block at a time, and each merge subsamples by new leverage scores [C17, Algorithm 10]: with the
+landmarks I of both, W = diag(s), and the ridge g' = g if one of the two is exact, or (1 + e) g,
+
+    tau~_i = (1 - e) (k_ii - k_I(x_i)' (K_II + g' W^-1)^-1 k_I(x_i)) / g',
+    p_new = min(p_i, tau~_i),    copies_i ~ Binomial(copies_i, p_new / p_i),
+
+without the factor 1 - e if both are exact. Landmarks without copies are dropped (`merging`). A
+merge takes one Cholesky factorization, so that blocks of half the size of the dictionary take
+O(m^2) per point, and blocks of one point O(m^3). A chain has better estimates than a tree, as only
+one of two merged dictionaries is inexact.
 
 A tree merges dictionaries of blocks, two or more at a time, on any number of workers (DISQUEAK)
 [C17, Section 3.3], with the trees and backends of `graphsqueak.trees`. A merge is a pure function
@@ -47,8 +55,6 @@ from graphsqueak.trees.backends import open_backend
 from graphsqueak.trees.running import run_tree
 from graphsqueak.trees.shapes import as_tree
 from graphsqueak.validation import check_count, check_real
-
-__all__ = ["SQUEAK"]
 
 # Points per merge at least. Halved or doubled: on four data sets, the trace that is left by 40 and
 # 100 landmarks changes by 1 % and their accuracy by 3 %.

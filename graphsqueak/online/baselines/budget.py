@@ -50,8 +50,6 @@ from graphsqueak.randomness import RandomState, uniforms
 from graphsqueak.system.kernels import inline_njit, njit_cached
 from graphsqueak.validation import check_count, check_real
 
-__all__ = ["BOGD", "BPAS", "RBP", "BudgetLearner", "BudgetModel", "Forgetron"]
-
 
 class Algorithm(IntEnum):
     """The learners, numbered for compiled functions."""
@@ -190,7 +188,8 @@ class BudgetLearner(OnlineLearner):
 class RBP(BudgetLearner):
     """Random budget perceptron: the simplest baseline with a budget, for two or more classes.
 
-    After a mistake, the point replaces a random support point.
+    Use it as the least that a learner with a budget must beat. After a mistake, the point replaces
+    a random support point.
 
     Parameters
     ----------
@@ -229,8 +228,9 @@ class RBP(BudgetLearner):
 class Forgetron(BudgetLearner):
     """Self-tuned Forgetron: a baseline with a budget and a bound on the number of mistakes.
 
-    After a mistake all coefficients shrink, and the point replaces the oldest support point. The
-    bound holds for kernels with k(x, x) <= 1.
+    Use it to compare with a perceptron that has a guarantee. After a mistake all coefficients
+    shrink, and the point replaces the oldest support point. The bound holds for kernels with
+    k(x, x) <= 1.
 
     Parameters
     ----------
@@ -275,7 +275,8 @@ class Forgetron(BudgetLearner):
 class BPAS(BudgetLearner):
     """Budgeted passive-aggressive learning (BPA-S): a baseline with a budget.
 
-    The new point takes over what it can represent of the support point that it replaces.
+    Use it to compare with steps that are sized by the loss. The new point takes over what it can
+    represent of the support point that it replaces.
 
     Parameters
     ----------
@@ -322,7 +323,8 @@ class BPAS(BudgetLearner):
 class BOGD(BudgetLearner):
     """Bounded online gradient descent: a baseline with a budget, for any loss.
 
-    A random support point is removed, and the coefficients of the others increase.
+    Use it to compare with gradient descent on a budget. A random support point is removed, and the
+    coefficients of the others increase.
 
     Parameters
     ----------

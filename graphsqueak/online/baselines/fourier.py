@@ -4,8 +4,9 @@ For the Gaussian kernel exp(-g |x - y|^2) and frequencies u_i ~ N(0, 2 g I), i =
 
     z(x) = (cos(u_1'x), ..., sin(u_1'x), ...) / D^1/2,      E z(x)'z(y) = k(x, y)     [RR07].
 
-FOGD is gradient descent (`gradient`) on z [LHWZL16]. The programs of the authors omit the factor
-1 / D^1/2, so their step size eta corresponds to eta D here.
+FOGD is gradient descent on z [LHWZL16], w <- (1 - eta lam) w - eta l'(y, f) z with f = w'z clipped
+(`gradient`). The programs of the authors omit the factor 1 / D^1/2, so their step size eta
+corresponds to eta D here.
 
 Dual-SGD has the hypothesis f = sum_i a_i k(x_i, .) + w'z(.) and the steps [SSSC11]
 
@@ -35,8 +36,6 @@ from graphsqueak.online.support_set import SupportModel, SupportSet
 from graphsqueak.randomness import RandomState
 from graphsqueak.system.kernels import njit_cached
 from graphsqueak.validation import check_count, check_real
-
-__all__ = ["FOGD", "DualSGD", "FourierFeatures"]
 
 
 class FourierFeatures:
@@ -78,6 +77,8 @@ class FourierFeatures:
 @dataclass(kw_only=True, eq=False, repr=False)
 class FOGD(GradientLearner):
     """Fourier online gradient descent: a baseline whose rounds take O(n_components) time.
+
+    Use it to compare learners on landmarks with random features of the same kernel.
 
     Parameters
     ----------
@@ -124,6 +125,9 @@ class FOGD(GradientLearner):
 @dataclass(kw_only=True, eq=False, repr=False)
 class DualSGD(OnlineLearner):
     """Dual space gradient descent: a baseline with O(n_components + n_frequencies) time per round.
+
+    Use it to compare with learners that discard or project what exceeds their budget: here it moves
+    to random features.
 
     Parameters
     ----------

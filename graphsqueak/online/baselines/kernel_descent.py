@@ -1,16 +1,23 @@
 """Kernel gradient descent without a budget (KernelOGD) and on Nystrom features (NOGD).
 
-KernelOGD makes every point with a nonzero derivative of the loss a support point (`gradient`).
+KernelOGD takes the steps (`gradient`) [KSW04]
+
+    a_i <- (1 - eta lam) a_i,   a_t = -eta l'(y, f),   f = sum_i a_i k(x_i, .), clipped,
+
+so that every point with a nonzero derivative of the loss becomes a support point.
 
 NOGD does the same until it has `n_components` support points. From the k largest eigenvalues of
 their kernel matrix K = V diag(lam) V' it takes the features [LHWZL16, Section 4.2]
 
     z(x) = diag(lam_k)^-1/2 V_k' k_B(x),      w = diag(lam_k)^1/2 V_k' a,
 
-with w'z the projection of the hypothesis so far, and continues with gradient descent in R^k.
+with w'z the projection of the hypothesis so far, and continues in R^k with the steps
+w <- (1 - eta lam) w - eta l'(y, f) z.
 
 References
 ----------
+[KSW04]   Kivinen, Smola, Williamson. Online learning with kernels. IEEE Trans. Signal Processing
+          52(8), 2004.
 [LHWZL16] Lu, Hoi, Wang, Zhao, Liu. Large scale online kernel learning. JMLR 17, 2016.
 """
 
@@ -27,14 +34,13 @@ from graphsqueak.online.gradient import (
 from graphsqueak.online.model import OnlineModel
 from graphsqueak.validation import check_count, check_real
 
-__all__ = ["NOGD", "KernelOGD"]
-
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class KernelOGD(GradientLearner):
     """Kernel gradient descent without a budget: a baseline for short streams.
 
-    A round takes O(t) time, and all points with a nonzero derivative of the loss are kept.
+    Use it to see what a budget costs. A round takes O(t) time, and all points with a nonzero
+    derivative of the loss are kept.
 
     Parameters
     ----------
@@ -68,6 +74,8 @@ class KernelOGD(GradientLearner):
 @dataclass(kw_only=True, eq=False, repr=False)
 class NOGD(GradientLearner):
     """Nystrom online gradient descent: a baseline whose rounds take O(n_components * k) time.
+
+    Use it to compare second-order learners with gradient descent on as many support points.
 
     Parameters
     ----------

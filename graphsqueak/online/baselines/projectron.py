@@ -24,22 +24,20 @@ from typing import Literal
 import numpy as np
 
 from graphsqueak.kernel.cholesky import GrowingCholesky
-from graphsqueak.kernel.kernels import Kernel
+from graphsqueak.kernel.kernels import POINTS_PER_BLOCK, Kernel
 from graphsqueak.online.learner import OnlineLearner
 from graphsqueak.online.model import OnlineModel
 from graphsqueak.online.newton import SPAN_TOLERANCE
-from graphsqueak.online.support_set import POINTS_PER_BLOCK
 from graphsqueak.system.kernels import njit_cached
 from graphsqueak.validation import check_count, check_real
-
-__all__ = ["Projectron", "ProjectronModel", "ProjectronPP"]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Projectron(OnlineLearner):
     """Projectron: a baseline with a budget that keeps few support points.
 
-    After a mistake, points near the span of the support points are projected on it.
+    Use it to compare with a perceptron that loses no direction of its support points. After a
+    mistake, points near their span are projected on it.
 
     Parameters
     ----------
@@ -96,6 +94,8 @@ class Projectron(OnlineLearner):
 
 class ProjectronPP(Projectron):
     """Projectron++: a Projectron that also learns from small margins, with fewer mistakes.
+
+    Use it to compare with a perceptron that learns from margins.
 
     Parameters
     ----------

@@ -18,8 +18,6 @@ from graphsqueak.sources.edge_source import Chunk
 from graphsqueak.sources.files.inflating import PIECE_BYTES
 from graphsqueak.system.kernels import inline_njit, njit_cached
 
-__all__ = ["SymmetryCheck", "announced_nodes", "header_line", "numbers_from_one"]
-
 
 class SymmetryCheck:
     """Test whether a matrix is symmetric, from its entries in any order.

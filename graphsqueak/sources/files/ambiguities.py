@@ -43,21 +43,6 @@ from graphsqueak.sources.files.suggestions import (
     time_parameter,
 )
 
-__all__ = [
-    "MIN_LINES_FOR_LIKELY_PATTERN",
-    "MIN_LINES_FOR_PATTERN",
-    "RULES_FOR_ENDS",
-    "RULES_FOR_LINES",
-    "RULES_FOR_UNNAMED_COLUMNS",
-    "PossibleEnds",
-    "SampledLines",
-    "UnnamedColumns",
-    "columns_error",
-    "refuse_ambiguities",
-    "refuse_times",
-    "refuse_two_entities",
-]
-
 # Lines from which a pattern in all of them is evidence: two short lines may agree by chance.
 # With 2 or 6, golden text files are read differently.
 MIN_LINES_FOR_PATTERN = 3

@@ -6,20 +6,6 @@ neo4j, pandas, R) and common words for entities and measurements.
 
 import re
 
-__all__ = [
-    "are_known_names",
-    "excludes_ends",
-    "find_counterparts",
-    "find_ends",
-    "is_distance_name",
-    "is_index_name",
-    "is_quantity_name",
-    "is_time_name",
-    "is_weight_name",
-    "name_two_entities",
-    "name_words",
-]
-
 
 def _words(text):
     return set(text.split())

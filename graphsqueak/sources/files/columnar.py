@@ -36,8 +36,6 @@ from graphsqueak.system.kernels import prefetch_map
 from graphsqueak.system.memory import readable_size
 from graphsqueak.system.paths import is_utf8
 
-__all__ = ["open_parquet", "parquet_frame", "read_arrow", "read_parquet", "read_table"]
-
 # Names of Arrow types, by category.
 _CATEGORY = re.compile(
     r"(?P<integer>u?int\d)|(?P<float>halffloat|float|double)|(?P<decimal>decimal)"

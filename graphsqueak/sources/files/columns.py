@@ -22,8 +22,6 @@ from graphsqueak.sources.files.column_names import (
 from graphsqueak.sources.files.contents import Content
 from graphsqueak.sources.files.suggestions import suggest_columns
 
-__all__ = ["choose_columns"]
-
 
 def choose_columns(
     n_columns,

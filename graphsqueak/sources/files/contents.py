@@ -13,8 +13,6 @@ import numpy as np
 from graphsqueak.sources.files.fields import is_integer, is_number
 from graphsqueak.sources.times import UNIX_TIMES, parse_time
 
-__all__ = ["Content", "content_of", "contents_of", "time_unit"]
-
 # Largest ratio of values that are taken for times without being sorted: Unix times of 1984 and 2024
 # differ by a factor of four. Halved or doubled, no test file is read differently.
 _MAX_RATIO_OF_TIMES = 4.0

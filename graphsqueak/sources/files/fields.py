@@ -25,21 +25,6 @@ from graphsqueak.errors import InputError, Message, Parameter
 from graphsqueak.sources.files.numerals import LARGEST_EXACT_INTEGER
 from graphsqueak.sources.times import parse_time
 
-__all__ = [
-    "SMALLEST_DISTANCE",
-    "find_fault",
-    "find_separator",
-    "fits_integer",
-    "is_integer",
-    "is_number",
-    "is_utf8",
-    "may_be_rounded",
-    "refuse_unknown_separator",
-    "rounded_id_fault",
-    "shorten",
-    "split_fields",
-]
-
 # The smallest normal number. The inverse of a smaller one may be infinite.
 SMALLEST_DISTANCE = float(np.finfo(np.float64).tiny)
 _CANONICAL_INTEGER = re.compile(rb"(-?[1-9][0-9]*|0)(\.0*)?")

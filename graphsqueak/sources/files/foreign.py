@@ -7,8 +7,6 @@ from typing import NamedTuple
 
 from graphsqueak.errors import InputError
 
-__all__ = ["refuse_binary", "refuse_foreign"]
-
 _NETWORKX_READERS = {
     ".graphml": ("GraphML", "read_graphml"),
     ".gexf": ("GEXF", "read_gexf"),

@@ -14,8 +14,6 @@ from graphsqueak.sources.files.ambiguities import MIN_LINES_FOR_PATTERN
 from graphsqueak.sources.files.column_names import are_known_names, find_ends
 from graphsqueak.sources.files.fields import is_number
 
-__all__ = ["HEADER_RULES", "FirstLine", "has_header", "lacks_name_of_row_names"]
-
 # Spellings of a missing value, which a name of a column is not.
 _MISSING = (b"", b"na", b"n/a", b"nan", b"null", b"none", b"-", b"?")
 

@@ -14,8 +14,6 @@ from graphsqueak.errors import InputError
 from graphsqueak.system.paths import is_remote, local_path
 from graphsqueak.system.remote import matching_files
 
-__all__ = ["refuse_lakehouse"]
-
 
 class _TableFormat(NamedTuple):
     """A table format: the folder and files of its log, and the code that exports a table."""

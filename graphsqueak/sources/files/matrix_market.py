@@ -22,8 +22,6 @@ from graphsqueak.sources.files.schema import TextSchema
 from graphsqueak.sources.files.text import scan_lines
 from graphsqueak.system.expansion import check_announced
 
-__all__ = ["MATRIX_MARKET", "read_matrix_market", "write_matrix_market"]
-
 MATRIX_MARKET = b"%%MatrixMarket"
 
 

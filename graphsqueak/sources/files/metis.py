@@ -25,8 +25,6 @@ from graphsqueak.sources.files.text import line_blocks
 from graphsqueak.system.kernels import njit_cached
 from graphsqueak.system.memory import check_fits
 
-__all__ = ["read_metis", "write_metis"]
-
 _PERCENT = ord("%")
 _BLANKS = (ord(" "), ord("\t"), ord("\r"))
 

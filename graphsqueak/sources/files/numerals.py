@@ -13,18 +13,6 @@ import numpy as np
 
 from graphsqueak.system.kernels import inline_njit
 
-__all__ = [
-    "LARGEST_EXACT_INTEGER",
-    "MINUS",
-    "NEWLINE",
-    "ZERO",
-    "at",
-    "digit_at",
-    "next_line",
-    "read_decimal",
-    "read_integer",
-]
-
 NEWLINE = ord("\n")
 ZERO = ord("0")
 MINUS = ord("-")

@@ -32,8 +32,6 @@ from graphsqueak.system.expansion import MIN_LIMIT_BYTES, allowed_bytes, refuse_
 from graphsqueak.system.paths import is_remote, local_path
 from graphsqueak.system.remote import RemoteFile, find_remote
 
-__all__ = ["ByteStream", "Part", "PathsLike", "find_parts"]
-
 # Also tables, such as data frames.
 PathsLike: TypeAlias = str | os.PathLike | IO[bytes] | Sequence[Any] | Any
 

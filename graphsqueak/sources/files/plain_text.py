@@ -8,8 +8,6 @@ from graphsqueak.system.memory import check_fits
 from graphsqueak.system.paths import is_remote, is_utf8, local_path
 from graphsqueak.system.remote import open_bytes
 
-__all__ = ["text_source"]
-
 
 def text_source(path):
     """Return what polars reads a text table from: its path, or its bytes.

@@ -43,13 +43,18 @@ from graphsqueak.sources.files.text import ReadOptions, read_text
 from graphsqueak.sources.tables import RepeatedStreamCheck, TablePart
 from graphsqueak.sources.times import Duration, TimeOrder, as_time_span, refuse_other_units
 from graphsqueak.system.kernels import prefetch_map
-from graphsqueak.validation import check_comments, check_count, check_delimiter, check_real
-
-__all__ = ["FileSource", "detect_format", "make_ids", "open_part", "read_edges"]
+from graphsqueak.validation import (
+    check_comments,
+    check_count,
+    check_delimiter,
+    check_real,
+    explain_keywords,
+)
 
 _COMPRESSED_SUFFIXES = (".gz", ".zst", ".bz2")
 
 
+@explain_keywords()
 def read_edges(
     path: PathsLike,
     *,

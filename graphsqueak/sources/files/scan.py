@@ -20,8 +20,6 @@ from graphsqueak.sources.files.numerals import (
 )
 from graphsqueak.system.kernels import inline_njit, njit_cached
 
-__all__ = ["Scan", "scan_block", "tokens_at"]
-
 _RETURN = ord("\r")
 _SPACE = ord(" ")
 _TAB = ord("\t")
@@ -209,8 +207,8 @@ def _scan_lines(block, i, n, are_pairs, rules, columns):
         line_start = i
         n_lines += 1
         i = _skip_blanks(block, i, separator)
-        is_empty = at(block, i) == NEWLINE or _is_return_newline(block, i)
-        if is_empty or rules.is_comment[at(block, i)]:
+        is_return = at(block, i) == _RETURN and at(block, i + 1) == NEWLINE
+        if at(block, i) == NEWLINE or is_return or rules.is_comment[at(block, i)]:
             i = next_line(block, i)
             continue
         good = True
@@ -254,7 +252,8 @@ def _scan_lines(block, i, n, are_pairs, rules, columns):
             i = _skip_blanks(block, i, separator)
             # After the field: the line end, blanks, or the separator.
             if column == last:
-                i += _is_return_newline(block, i)
+                # In a function of its own, this takes 20 % of the time of the scan.
+                i += at(block, i) == _RETURN and at(block, i + 1) == NEWLINE
                 good = good and at(block, i) == NEWLINE
             elif separator == 0:
                 good = good and i > field_stop
@@ -313,11 +312,6 @@ def _scan_plain_pairs(block, i, separator, ends, n):
             i += 1
         n += 1
     return i, n
-
-
-@inline_njit
-def _is_return_newline(block, i):
-    return at(block, i) == _RETURN and at(block, i + 1) == NEWLINE
 
 
 @inline_njit

@@ -44,8 +44,6 @@ from graphsqueak.sources.files.fields import (
 from graphsqueak.sources.files.header import FirstLine, has_header, lacks_name_of_row_names
 from graphsqueak.sources.files.scan import scan_block
 
-__all__ = ["TextSchema", "detect_schema"]
-
 # Lines whose fields are compared one by one, in Python. Halved or doubled, no test file is read
 # differently.
 _N_SAMPLED_LINES = 200

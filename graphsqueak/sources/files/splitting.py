@@ -20,8 +20,6 @@ from graphsqueak.sources.files.reading import FileSource, detect_format
 from graphsqueak.sources.files.scan import scan_block
 from graphsqueak.sources.files.text import ambiguous_count_error, detect_text_schema
 
-__all__ = ["split", "unread"]
-
 # Pieces of an input from 128 MiB to 4 GiB: enough for the cores of one machine. Not
 # measured: with half as many, some of 16 cores are idle; with twice as many, more is merged.
 _N_PARTS = 16

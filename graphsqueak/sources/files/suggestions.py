@@ -18,14 +18,6 @@ from graphsqueak.sources.files.column_names import (
 )
 from graphsqueak.sources.files.contents import Content
 
-__all__ = [
-    "Suggestion",
-    "columns_parameter",
-    "suggest_columns",
-    "suggestion_in_words",
-    "time_parameter",
-]
-
 
 class Suggestion(NamedTuple):
     """Positions of the suggested columns; None if that is not clear."""

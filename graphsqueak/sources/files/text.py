@@ -26,16 +26,6 @@ from graphsqueak.sources.times import are_dates, parse_times
 from graphsqueak.system.kernels import prefetch_map
 from graphsqueak.validation import check_choice
 
-__all__ = [
-    "ReadOptions",
-    "ScannedBlock",
-    "ambiguous_count_error",
-    "detect_text_schema",
-    "line_blocks",
-    "read_text",
-    "scan_lines",
-]
-
 # Bytes of the longest line, and of the comments before the first line of data, that are kept in
 # memory. Binary files without zero bytes are refused here. Halved or doubled, so is that memory.
 _MAX_LINE_BYTES = 1 << 26

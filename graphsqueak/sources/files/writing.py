@@ -30,9 +30,7 @@ from graphsqueak.sources.files.reading import FileSource
 from graphsqueak.sources.graph_like import GraphLike, as_stream
 from graphsqueak.system.atomic import STANDARD_OUTPUT, atomic_file
 from graphsqueak.system.paths import is_remote, local_path, same_file
-from graphsqueak.validation import check_choice
-
-__all__ = ["format_of", "open_table", "write_columns", "write_edges"]
+from graphsqueak.validation import check_choice, explain_keywords
 
 _FORMATS = {
     **dict.fromkeys((".tsv", ".txt", ".edges", ".el"), "tsv"),
@@ -51,6 +49,7 @@ _UNWRITABLE = r"[\n\r\x00]|^$"
 _NEEDS_QUOTES = r'^[#%"\s\x{FEFF}]|\s$'
 
 
+@explain_keywords()
 def write_edges(
     graph: GraphLike,
     path: str | Path,
@@ -85,6 +84,8 @@ def write_edges(
     bob,cy
     """
     check_choice("weights", weights, (True, False, "auto"))
+    if isinstance(graph, str | Path) and not isinstance(path, str | Path):
+        raise InputError("the graph comes first: call write_edges(graph, path)")
     edges = as_stream(graph)
     form, compression = format_of(path)
     _refuse_own_input(edges, path)

@@ -44,11 +44,10 @@ from graphsqueak.sources.neighbors.weights import (
 )
 from graphsqueak.system.kernels import njit_cached, prefetch_map
 from graphsqueak.system.progress import Progress, reporter
-from graphsqueak.validation import check_choice, check_count
-
-__all__ = ["ApproximateLists", "NeighborLists", "NeighborSource", "neighbor_edges"]
+from graphsqueak.validation import check_choice, check_count, explain_keywords
 
 
+@explain_keywords()
 def neighbor_edges(
     points: Any,
     n_neighbors: int,

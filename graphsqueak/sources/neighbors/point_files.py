@@ -18,8 +18,6 @@ from graphsqueak.sources.tables import first_line
 from graphsqueak.system.expansion import check_announced
 from graphsqueak.system.paths import local_path
 
-__all__ = ["POINT_SUFFIXES", "read_points"]
-
 POINT_SUFFIXES = (".csv", ".tsv", ".parquet", ".pq", ".npy", ".npz")
 _ID_NAMES = ("id", "node", "name")
 _LABEL_NAMES = ("label", "class", "target", "truth")

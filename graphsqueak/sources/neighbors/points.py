@@ -13,8 +13,6 @@ import scipy.sparse.linalg
 
 from graphsqueak.errors import InputError
 
-__all__ = ["DensePoints", "SparsePoints", "prepare_points"]
-
 
 class DensePoints(NamedTuple):
     """Dense points.

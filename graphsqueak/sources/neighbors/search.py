@@ -25,8 +25,6 @@ from graphsqueak.sources.neighbors.points import DensePoints
 from graphsqueak.sources.neighbors.weights import LOCAL_RANK
 from graphsqueak.system.kernels import inline_njit, parallel_njit, run_kernel
 
-__all__ = ["Neighbors", "find_approximate_neighbors", "find_neighbors"]
-
 # A thread searches the neighbors of 32 points at a time. Their distances are summed in tiles of
 # this number of rows and columns, the size of an L1 cache. The time of a search (60,000 points, 20
 # coordinates, 50 neighbors) is 2 % shorter with 64 x 64, but the distances take twice the memory;

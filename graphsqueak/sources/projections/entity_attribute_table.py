@@ -13,8 +13,6 @@ import numpy as np
 from graphsqueak.sources.projections.cliques import Cliques
 from graphsqueak.system.kernels import njit_cached
 
-__all__ = ["EntityAttributeTable"]
-
 
 class EntityAttributeTable:
     """Rows (entity, attribute) or (entity, attribute, weight), by number.

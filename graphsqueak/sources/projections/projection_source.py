@@ -29,8 +29,6 @@ from graphsqueak.sources.files.text import ReadOptions
 from graphsqueak.sources.projections.entity_attribute_table import EntityAttributeTable
 from graphsqueak.validation import check_choice, check_comments, check_count, check_delimiter
 
-__all__ = ["ProjectionSource", "read_projection"]
-
 # Sampled edges for each edge that a sparsifier may keep: it needs some to choose from. On eight
 # kinds of tables, at 8 and 20 edges per entity kept, many times more edges change the error by at
 # most 1.5 %.

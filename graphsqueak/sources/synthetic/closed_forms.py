@@ -25,18 +25,6 @@ from graphsqueak.graph.edge_list import EdgeList
 from graphsqueak.sources.edge_source import EdgeSource
 from graphsqueak.validation import check_count
 
-__all__ = [
-    "SyntheticSource",
-    "barbell",
-    "complete",
-    "complete_bipartite",
-    "cycle",
-    "grid",
-    "hypercube",
-    "path",
-    "star",
-]
-
 Ends: TypeAlias = Callable[[int, int], tuple[np.ndarray, np.ndarray]]
 
 

@@ -23,8 +23,6 @@ from graphsqueak.sources.edge_source import EdgeSource
 from graphsqueak.sources.synthetic.closed_forms import SyntheticSource, grid, joined
 from graphsqueak.validation import check_count, check_real, explain_keywords
 
-__all__ = ["block_model", "chung_lu", "erdos_renyi", "gaussian_neighbors", "small_world"]
-
 # Edges per block, each with a generator of its own. Part of the definition of the streams: with
 # another value, a seed gives another graph.
 EDGES_PER_BLOCK = 65_536

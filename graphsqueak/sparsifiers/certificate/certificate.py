@@ -9,19 +9,20 @@ cuts, eigenvalues, effective resistances and conductances of G, given those of H
 """
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from graphsqueak.errors import InputError, Parameter
 from graphsqueak.sparsifiers.certificate.forest_norm import SQRT_EPS
-from graphsqueak.validation import check_choice
+from graphsqueak.validation import OtherNames, check_choice
 
 
 @dataclass(frozen=True)
-class Certificate:
+class Certificate(OtherNames):
     """Bounds on the ratios x' L_H x / x' L_G x over all x.
 
     Attributes
@@ -59,6 +60,14 @@ class Certificate:
     ratios, fractions : ndarray
         Estimated spectrum: ratios, and the fraction of all dimensions that each stands for.
     """
+
+    _other_names: ClassVar[Mapping[str, str]] = {
+        "bound": "epsilon_upper",
+        "epsilon": "epsilon_upper, or epsilon_lower for the error that was found",
+        "error": "epsilon_upper",
+        "to_dict": "figures()",
+        "to_pandas": "pandas.DataFrame(certificate.rows())",
+    }
 
     epsilon_lower: float
     epsilon_upper: float

@@ -43,7 +43,7 @@ from graphsqueak.sparsifiers.certificate.stopping_rule import (
     StoppingRule,
 )
 from graphsqueak.system.progress import Progress, reporter
-from graphsqueak.validation import check_choice, check_count, check_real
+from graphsqueak.validation import check_choice, check_count, check_real, explain_keywords
 
 # Nodes up to which all ratios are computed, in time n^3 and memory n^2: 0.3 s for 1000 nodes and
 # 1.7 s for 2000, against 0.2 s by Lanczos. The bounds are then exact and hold always.
@@ -67,12 +67,13 @@ SOLVER_BYTES_PER_EDGE = 150
 NO_ERROR = ExtremeRatios((1.0, 1.0), (1.0, 1.0)).fields() | {"delta": 0.0}
 
 
+@explain_keywords()
 def certify(
     graph: GraphLike,
     sparsifier: GraphLike,
     *,
     delta: float = 0.01,
-    steps: int = 500,
+    max_iter: int = 500,
     rtol: float = 0.02,
     ridge: float = 0.0,
     goal: float | None = None,
@@ -96,7 +97,7 @@ def certify(
         The sparsifier H. Its nodes are matched with those of `graph` by id.
     delta : float, default=0.01
         Probability that the upper bound fails, over the random start of the measurement.
-    steps : int, default=500
+    max_iter : int, default=500
         Maximum number of Lanczos steps. Each multiplies all edges of the graph by a block of
         vectors. Most certificates need 20 to 150 steps, and trees of heavy-tailed graphs more.
     rtol : float, default=0.02
@@ -153,7 +154,7 @@ def certify(
     check_real("delta", delta, above=0.0, below=1.0)
     check_real("rtol", rtol, above=0.0, below=np.inf)
     ridge = check_real("ridge", ridge, least=0.0, below=np.inf)
-    max_steps = check_count("steps", steps)
+    max_steps = check_count("max_iter", max_iter)
     check_choice("method", method, ("auto", "dense", "lanczos"))
     source = as_stream(graph)
     sparsifier = as_edge_list(sparsifier)

@@ -41,6 +41,7 @@ import scipy.linalg
 from scipy.special import betaincinv
 from threadpoolctl import threadpool_limits
 
+from graphsqueak.solvers.eigenpairs import MAX_DENSE_NODES
 from graphsqueak.sparsifiers.certificate.block_lanczos import BlockLanczos
 from graphsqueak.sparsifiers.certificate.forest_norm import ForestNorm
 
@@ -244,10 +245,10 @@ def smallest_eigenvalue(
     dimension = graph.n_nodes - (int(graph.components().max(initial=-1)) + 1)
     if dimension == 0:
         return Estimate(np.inf, 0.0)
-    # Up to 500 nodes, dense eigenvalues take less time than one solver (0.05 s).
-    if graph.n_nodes <= 500:
+    if graph.n_nodes <= MAX_DENSE_NODES:
         values = np.linalg.eigvalsh(graph.laplacian().toarray())
-        return Estimate(float(values[-dimension]), float(1e-13 * values[-1]))
+        rounding = np.finfo(np.float64).eps * graph.n_nodes * values[-1]
+        return Estimate(float(values[-dimension]), float(rounding))
     # With A = I and M = L the highest ratio is 1 / lambda_2. Only `high` is used, so that all of
     # delta is spent on it.
     forest_norm = ForestNorm(graph, ridge=0.0)

@@ -28,7 +28,7 @@ then kept in any case.
 import numba
 import numpy as np
 
-from graphsqueak.system.kernels import STEPS_PER_EDGE, njit_cached, parallel_njit, run_kernel
+from graphsqueak.system.kernels import njit_cached, parallel_njit, run_kernel
 
 
 def cut_bounds(tail: np.ndarray, head: np.ndarray, weight: np.ndarray, n_nodes: int) -> np.ndarray:
@@ -54,7 +54,7 @@ def cut_bounds(tail: np.ndarray, head: np.ndarray, weight: np.ndarray, n_nodes: 
     merge_of_edge = np.empty(tail.size, dtype=np.int64)
     run_kernel(
         _find_merges_of_edges,
-        STEPS_PER_EDGE * tail.size,
+        tail.size,
         tail,
         head,
         parent,

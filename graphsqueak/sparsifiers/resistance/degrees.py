@@ -44,7 +44,6 @@ from graphsqueak.sparsifiers.resistance.sketch import (
     squared_distance,
 )
 from graphsqueak.system.kernels import (
-    STEPS_PER_EDGE,
     parallel_njit,
     read_only_views,
     run_kernel,
@@ -154,7 +153,7 @@ def degree_resistances(points, degrees, tail, head, weight):
     node_terms[: len(points), 1] = 2 * np.einsum("uk,uk->u", points, points)
     run_kernel(
         _corrected_resistances,
-        STEPS_PER_EDGE * tail.size,
+        tail.size,
         *read_only_views(tail, head, weight),
         node_terms,
         points,
@@ -198,7 +197,7 @@ def coarse_sparsifier(edges, inv_degree, *, edges_per_node, seed):
     is_kept = np.empty(edges.n_edges, dtype=np.bool_)
     run_kernel(
         _sample_by_degrees,
-        STEPS_PER_EDGE * edges.n_edges,
+        edges.n_edges,
         *read_only_views(*edges[:3]),
         inv_degree,
         edges_per_node,

@@ -14,7 +14,6 @@ of all edges sum to n_nodes - n_components (Foster's theorem).
 from __future__ import annotations
 
 import numpy as np
-import scipy.optimize
 from numpy.typing import ArrayLike
 
 from graphsqueak.errors import InputError
@@ -147,7 +146,9 @@ def check_pairs(pairs, graph, by_id):
     # All rows of an array have the same length.
     for number, row in enumerate(rows[:1] if is_array else rows):
         if isinstance(row, str) or not hasattr(row, "__len__") or len(row) != 2:
-            raise InputError(f"pair {number} is {row!r}; give two nodes, as numbers or as ids")
+            raise InputError(
+                f"pair {number} is {row!r}; give two nodes per pair, such as [(0, 33)]"
+            )
     names = rows.ravel() if is_array else as_ids([name for row in rows for name in row])
     if names.dtype.kind in "iu" and not by_id:
         nodes = np.where((names >= 0) & (names < graph.n_nodes), names, -1)
@@ -187,6 +188,8 @@ def _sketch_pairs(graph, tail, head, known, bounds, *, n_probes, rtol, rng):
 
 def _rescale_to_foster(known, sketched, bounds, *, weight, total):
     """Scale the sketched part so that the leverages sum to `total`."""
+    # Imported on use: scipy.optimize takes 17 MiB, which every process with a stream would have.
+    from scipy.optimize import brentq
 
     def excess(scale):
         return weight @ np.clip(known + scale * sketched, *bounds) - total
@@ -196,5 +199,5 @@ def _rescale_to_foster(known, sketched, bounds, *, weight, total):
         scale *= 2
     # Rounding errors may put the sum out of reach of any scale.
     if excess(0.0) < 0 < excess(scale):
-        scale = scipy.optimize.brentq(excess, 0.0, scale)
+        scale = brentq(excess, 0.0, scale)
     return np.clip(known + scale * sketched, *bounds)

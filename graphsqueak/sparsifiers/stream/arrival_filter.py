@@ -37,7 +37,6 @@ from graphsqueak.sparsifiers.stream.edge_buffer import SampledEdges
 from graphsqueak.sparsifiers.stream.priority_nodes import LARGEST_OVERSAMPLING, PriorityNodes
 from graphsqueak.system.kernels import (
     N_PARTS,
-    STEPS_PER_EDGE,
     inline_njit,
     parallel_njit,
     parts,
@@ -172,7 +171,7 @@ class ArrivalFilter(NamedTuple):
         size = np.zeros(N_PARTS, dtype=np.int64)
         run_kernel(
             _sample_parts,
-            STEPS_PER_EDGE * edges.n_edges,
+            edges.n_edges,
             part,
             (self.points, self.inv_degree, self.upper_bound, self.component, self.scale),
             priority.active(),

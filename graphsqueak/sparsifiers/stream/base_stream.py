@@ -6,7 +6,7 @@ Both hold engines, one per pane of time. A `StreamSparsifier` has one pane, numb
 import inspect
 import os
 from abc import abstractmethod
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import asdict
 from functools import reduce
 from operator import xor
@@ -38,10 +38,10 @@ from graphsqueak.sparsifiers.stream.priority_nodes import PriorityNodes, as_plai
 from graphsqueak.sparsifiers.stream.state import StreamState
 from graphsqueak.system.atomic import atomic_file
 from graphsqueak.system.packing import pack
-from graphsqueak.validation import check_real
+from graphsqueak.validation import OtherNames, check_real
 
 
-class BaseStream(ReprMixin):
+class BaseStream(OtherNames, ReprMixin):
     """Base class of the stream sparsifiers.
 
     Subclasses implement the abstract methods and properties.
@@ -61,6 +61,16 @@ class BaseStream(ReprMixin):
     method: str
     # Attributes besides the parameters that a checkpoint contains: numbers.
     _saved: ClassVar[tuple[str, ...]] = ("_seed",)
+
+    _other_names: ClassVar[Mapping[str, str]] = {
+        "edges": "sparsifier().edges",
+        "fit": "partial_fit(graph)",
+        "fit_transform": "partial_fit(graph).sparsifier()",
+        "sparsifier_": "sparsifier()",
+        "to_edge_list": "sparsifier()",
+        "transform": "sparsifier()",
+        "update": "partial_fit(edges)",
+    }
 
     def __init__(
         self,
@@ -250,8 +260,8 @@ class BaseStream(ReprMixin):
                 if getattr(self, name) != getattr(stream, name):
                     raise InputError(f"streams with different {name} cannot be merged")
         ids, node_maps = merge_ids([(s._numbering.ids, s.n_nodes_) for s in streams])
-        favored = frozenset().union(*(stream.priority_nodes or () for stream in streams))
-        changes["priority_nodes"] = favored or None
+        priority_nodes = frozenset().union(*(stream.priority_nodes or () for stream in streams))
+        changes["priority_nodes"] = priority_nodes or None
         merged = type(self)(**self._settings() | changes, options=self.options)
         if random_state is None:
             # By default the seed depends on those of the parts only.
@@ -299,7 +309,7 @@ class BaseStream(ReprMixin):
         state = self._whole_state()
         effective = np.zeros(state.n_nodes)
         has_edges = state.degrees > 0
-        return np.divide(state.degrees**2, state.square_sums, out=effective, where=has_edges)
+        return np.divide(state.degrees**2, state.sums_of_squares, out=effective, where=has_edges)
 
     def cut_errors(self, sparsifier: EdgeList) -> np.ndarray:
         """Return the relative errors of a sparsifier on random cuts, whose weights are known.

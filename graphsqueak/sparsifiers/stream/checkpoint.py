@@ -34,7 +34,7 @@ from graphsqueak.system.remote import open_bytes, read_bytes
 
 FORMAT = "graphsqueak stream"
 # Version of the format; checkpoints of other versions are refused.
-VERSION = 11
+VERSION = 12
 # Kinds of checkpoints.
 STREAM = "stream"
 TIMED = "timed"
@@ -73,7 +73,8 @@ _RULES = {
     "weight": _Rule(_REAL, "edges", _SMALLEST),
     "in_forest": _Rule(_BOOLEAN, "edges"),
     "degrees": _Rule(_REAL, "nodes", 0.0),
-    "square_sums": _Rule(_REAL, "nodes", 0.0),
+    # Empty if all weights are 1.
+    "square_sums": _Rule(_REAL, None, 0.0),
     "parent": _Rule(_INTEGER, "nodes", 0, "nodes"),
     # NaN after a merge of streams that numbered nodes differently.
     "cut_table": _Rule(_REAL, 256),
@@ -154,8 +155,9 @@ def check_state(arrays, numbers, *, like):
     n_known = lengths.get("known", 0)
     if max(n_known, arrays["prefix_degrees"].size) > lengths["nodes"]:
         raise InputError("the filter has nodes that the stream does not have")
-    if "filter_component" in arrays and arrays["filter_component"].size not in (0, n_known):
-        raise InputError("the array filter_component has a wrong length")
+    for name, length in (("filter_component", n_known), ("square_sums", lengths["nodes"])):
+        if name in arrays and arrays[name].size not in (0, length):
+            raise InputError(f"the array {name} has a wrong length")
     # Roots are the smallest nodes of their trees, so that every path to a root ends.
     parent = arrays["parent"]
     node = np.arange(parent.size)

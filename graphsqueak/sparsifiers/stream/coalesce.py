@@ -15,7 +15,6 @@ import numpy as np
 from scipy.sparse import get_index_dtype
 
 from graphsqueak.system.kernels import (
-    STEPS_PER_EDGE,
     inline_njit,
     njit_cached,
     parallel_njit,
@@ -59,7 +58,7 @@ def coalesce(edges, n_nodes):
     size = np.zeros_like(start)
     run_kernel(
         _merge_ranges,
-        STEPS_PER_EDGE * edges.n_edges,
+        edges.n_edges,
         parts(n_ranges),
         start,
         shift,

@@ -57,7 +57,7 @@ class RandomCuts:
     def add(self, tail: np.ndarray, head: np.ndarray, weight: np.ndarray, n_nodes: int) -> None:
         """Add edges between nodes 0, ..., n_nodes - 1."""
         self._grow(n_nodes)
-        _add_to_table(self._signs, *read_only_views(tail, head, weight), self.table)
+        add_to_table(self._signs, tail, head, weight, self.table)
 
     def scaled(self, factor: float) -> "RandomCuts":
         """Return the cuts of the same edges with all weights times `factor`."""
@@ -89,7 +89,7 @@ class RandomCuts:
 
     def relative_errors(self, edges: SampledEdges | EdgeList) -> np.ndarray:
         """Return the relative error of every cut that has an edge in the graph."""
-        expected = _cut_sums(self.table)
+        expected = cut_sums(self.table)
         found = _cut_weights(self._signs, edges)
         has_edges = expected != 0
         return np.abs(found[has_edges] / expected[has_edges] - 1)
@@ -152,12 +152,29 @@ def warn_if_worse(predicted: float, error: float) -> None:
 def _cut_weights(sides, edges):
     """Return the weights of eight cuts; bit k of a node's byte is its side of cut k."""
     table = np.zeros(2**_N_CUTS)
-    _add_to_table(sides, *read_only_views(edges.tail, edges.head, edges.weight), table)
-    return _cut_sums(table)
+    add_to_table(sides, edges.tail, edges.head, edges.weight, table)
+    return cut_sums(table)
 
 
-def _cut_sums(table):
-    """Return x' L x / 4 for every sign vector."""
+def add_to_table(
+    sides: np.ndarray, tail: np.ndarray, head: np.ndarray, weight: np.ndarray, table: np.ndarray
+) -> None:
+    """Add the weights of edges to `table`, by the exclusive or of the bytes of their ends."""
+    _add_to_table(sides, *read_only_views(tail, head, weight), table)
+
+
+def cut_sums(table: np.ndarray) -> np.ndarray:
+    """Return the weights of eight cuts: x' L x / 4 for every sign vector x.
+
+    Examples
+    --------
+    One edge of weight 3, whose ends are on two sides of the second cut:
+
+    >>> table = np.zeros(256)
+    >>> add_to_table(np.array([0, 2], dtype=np.uint8), *np.array([[0], [1], [3]]), table)
+    >>> cut_sums(table)[:3]
+    array([0., 3., 0.])
+    """
     byte = np.arange(table.size)
     return np.array([table[(byte >> k) & 1 == 1].sum() for k in range(_N_CUTS)])
 

@@ -58,9 +58,8 @@ class PracticalEngine:
         """Update degrees and components, and sample the chunk into the buffer."""
         state = self.state
         in_forest = state.count_edges(tail, head, weight)
-        # Edges that join two components are kept with probability 1: without them the sparsifier
-        # could lose a component of the graph.
-        in_forest &= self.config.options.keep_spanning_forest
+        # The filter keeps edges that join two components with probability 1: without them the
+        # sparsifier could lose a component of the graph.
         edges = SampledEdges(tail, head, weight, in_forest)
         if state.filter is not None:
             edges = state.filter.sample_edges(

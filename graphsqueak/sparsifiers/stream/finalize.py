@@ -151,7 +151,12 @@ def _score_and_sample(result, state, config, bridge, n_edges, *, epsilon, consum
     if epsilon is None and predicted_error > GOOD_ERROR:
         # How many more edges would be enough, for the advice to the user.
         curve = sampling_error_curve(
-            edges, resistance, epsilon=GOOD_ERROR, n_nodes=state.n_nodes, n_seen=n_seen
+            edges,
+            resistance,
+            epsilon=GOOD_ERROR,
+            n_nodes=state.n_nodes,
+            n_seen=n_seen,
+            known=(n_edges, predicted_error),
         )
         result = result._replace(error_curve=curve)
     # In the memory of the resistances.

@@ -29,7 +29,6 @@ import numpy as np
 from graphsqueak.randomness import ITEM_WORD, uniform, uniforms
 from graphsqueak.system.kernels import (
     N_PARTS,
-    STEPS_PER_EDGE,
     inline_njit,
     parallel_njit,
     parts,
@@ -66,7 +65,7 @@ def pivotal_sample(leverage, is_certain, scale, *, seed):
     prob = np.zeros(N_PARTS)
     run_kernel(
         _sample_parts,
-        STEPS_PER_EDGE * leverage.size,
+        leverage.size,
         parts(leverage.size),
         leverage,
         is_certain,

@@ -17,9 +17,6 @@ from graphsqueak.nodes.numbering import Numbering
 from graphsqueak.sampling import find_scale
 from graphsqueak.sparsifiers.stream.edge_buffer import SampledEdges
 
-# Fraction of the budget for edges at priority nodes. With less, labelled nodes lose neighbors; with
-# more, the rest of the graph loses edges. It is the default of the option `priority_fraction`.
-PRIORITY_FRACTION = 0.5
 # A factor that makes every probability 1, yet does not overflow when multiplied by weights: the
 # largest number of single precision.
 LARGEST_OVERSAMPLING = float(np.finfo(np.float32).max)
@@ -34,7 +31,8 @@ class PriorityNodes:
     mask : ndarray of bool, optional
         Whether each node has priority.
     fraction : float
-        Fraction of the budget that their edges may use.
+        Fraction of the budget that their edges may use. With less, labelled nodes lose neighbors;
+        with more, the rest of the graph loses edges.
     oversampling : float
         The current factor b.
 
@@ -47,7 +45,7 @@ class PriorityNodes:
     """
 
     mask: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
-    fraction: float = PRIORITY_FRACTION
+    fraction: float = 0.5
     oversampling: float = 1.0
 
     def grow(self, n_nodes: int) -> None:

@@ -22,7 +22,6 @@ import numpy as np
 from graphsqueak.graph.forest import add_degrees
 from graphsqueak.system.kernels import (
     N_PARTS,
-    STEPS_PER_EDGE,
     parallel_njit,
     parts,
     run_kernel,
@@ -70,12 +69,11 @@ def rescale_to_degrees(edges, degrees, fixed):
     has_free_weight = free_degrees > np.sqrt(np.finfo(np.float64).eps) * all_degrees
 
     part = parts(edges.n_edges)
-    n_steps = STEPS_PER_EDGE * edges.n_edges
     scale = np.ones(degrees.size)
     # Parts of the edges have separate sums, so that results do not depend on threads.
     sums = np.empty((N_PARTS, degrees.size))
     for step in range(_MAX_STEPS + 1):
-        run_kernel(_sum_scaled, n_steps, part, *edges[:3], fixed, scale, sums)
+        run_kernel(_sum_scaled, edges.n_edges, part, *edges[:3], fixed, scale, sums)
         weight_sum = sums.sum(axis=0)
         scaled_degrees = (scale * weight_sum).sum()
         factor = 1.0
@@ -92,7 +90,7 @@ def rescale_to_degrees(edges, degrees, fixed):
         if step % 2 == 0:
             goal = np.sqrt(scale * np.maximum(goal, 0.0))
         scale = np.clip(goal, 1 / _LARGEST_SCALE, _LARGEST_SCALE)
-    run_kernel(_multiply_weights, n_steps, part, *edges[:3], fixed, scale, factor)
+    run_kernel(_multiply_weights, edges.n_edges, part, *edges[:3], fixed, scale, factor)
 
 
 @parallel_njit

@@ -2,7 +2,8 @@
 
     buffer            a weighted sample of the edges so far, a sparsifier of them
     degrees           the exact weighted degree of every node
-    square_sums       the sum of the squared weights of its edges, for the error of random edges
+    square_sums       the sum of the squared weights of its edges, for the error of random edges;
+                      empty while all weights are 1, since the degrees are these sums then
     parent            a union-find structure: the components of all edges so far
     filter            the arrival filter of the last resparsification, if there was one
     cuts              weights of random cuts of all edges so far, to check the result
@@ -26,6 +27,7 @@ import numpy as np
 
 from graphsqueak.errors import InputError
 from graphsqueak.graph.forest import (
+    add_degrees,
     add_degrees_and_squares,
     append_growable,
     find_all,
@@ -66,7 +68,7 @@ class StreamState:
         Exact weighted degrees.
     square_sums : ndarray
         For every node, the sum of the squared weights of its edges, in units of `weight_scale`
-        squared.
+        squared. Empty while all weights are 1 in this unit: see `sums_of_squares`.
     parent : ndarray of int
         Union-find structure.
     n_unions : int
@@ -127,6 +129,11 @@ class StreamState:
         return self.n_nodes - self.n_unions
 
     @property
+    def sums_of_squares(self) -> np.ndarray:
+        """For every node, the sum of the squared weights of its edges, in squared units."""
+        return self.square_sums if self.square_sums.size else self.degrees
+
+    @property
     def total_edges(self) -> int:
         """Edges that have arrived, those of the prefix included."""
         return self.prefix_edges + self.n_seen
@@ -142,12 +149,19 @@ class StreamState:
             new = np.arange(self.n_nodes, n_nodes, dtype=np.int32)
             self.parent = append_growable(self.parent, new)
             self.degrees = append_growable(self.degrees, np.zeros(new.size))
-            self.square_sums = append_growable(self.square_sums, np.zeros(new.size))
+            if self.square_sums.size:
+                self.square_sums = append_growable(self.square_sums, np.zeros(new.size))
             self.priority.grow(n_nodes)
 
     def count_edges(self, tail: np.ndarray, head: np.ndarray, weight: np.ndarray) -> np.ndarray:
         """Update degrees and components; return which edges joined two components."""
-        add_degrees_and_squares(self.degrees, self.square_sums, tail, head, weight)
+        if self.square_sums.size == 0 and (weight != 1.0).any():
+            # All weights so far were 1.
+            self.square_sums = self.degrees.copy()
+        if self.square_sums.size:
+            add_degrees_and_squares(self.degrees, self.square_sums, tail, head, weight)
+        else:
+            add_degrees(self.degrees, tail, head, weight)
         in_forest = np.zeros(tail.size, dtype=np.bool_)
         if self.n_unions < self.n_nodes - 1:
             in_forest = union_edges(self.parent, tail, head)
@@ -225,7 +239,7 @@ class StreamState:
             ridge=ridge,
             buffer=EdgeBuffer(),
             degrees=np.zeros(self.n_nodes),
-            square_sums=np.zeros(self.n_nodes),
+            square_sums=np.zeros(0),
             n_seen=0,
             n_condensed=0,
             n_resparsifications=1,
@@ -264,11 +278,12 @@ class StreamState:
             priority=replace(first.priority, mask=np.zeros(0, dtype=np.bool_)),
         )
         merged.grow(1 + max(int(node_map.max(initial=-1)) for node_map in node_maps))
+        merged.square_sums = np.zeros(merged.n_nodes)
         samples = []
         for state, node_map in zip(states, node_maps, strict=True):
             ratio = state.weight_scale / weight_scale
             merged.degrees[node_map] += state.degrees * ratio
-            merged.square_sums[node_map] += state.square_sums * ratio**2
+            merged.square_sums[node_map] += state.sums_of_squares * ratio**2
             merged.priority.mask[node_map] |= state.priority.mask
             # Each node is united with the representative of its component.
             joined = union_edges(merged.parent, node_map, node_map[find_all(state.parent)])

@@ -31,12 +31,13 @@ from graphsqueak.sparsifiers.stream.base_stream import BaseStream
 from graphsqueak.sparsifiers.stream.checkpoint import STREAM
 from graphsqueak.sparsifiers.stream.engine import PracticalEngine
 from graphsqueak.sparsifiers.stream.kelner_levin import kelner_levin_engine
-from graphsqueak.sparsifiers.stream.priority_nodes import PRIORITY_FRACTION
+from graphsqueak.sparsifiers.stream.priority_nodes import PriorityNodes
 from graphsqueak.sparsifiers.stream.state import StreamConfig
 from graphsqueak.system.packing import pack_bytes
-from graphsqueak.validation import check_choice, check_real
+from graphsqueak.validation import check_choice, check_real, explain_keywords
 
 
+@explain_keywords()
 class StreamSparsifier(BaseStream):
     """Spectral sparsifier of a graph whose edges arrive in batches.
 
@@ -139,7 +140,7 @@ class StreamSparsifier(BaseStream):
         n_copies: int | None = None,
         ridge: float = 0.0,
         priority_nodes: Collection | None = None,
-        priority_fraction: float = PRIORITY_FRACTION,
+        priority_fraction: float = PriorityNodes.fraction,
         options: StreamOptions | None = None,
         random_state: RandomState = None,
     ) -> None:

@@ -31,19 +31,18 @@ from graphsqueak.sampling import find_scale
 from graphsqueak.sparsifiers.error_prediction import MIN_SCALE_WITHOUT_FOREST
 from graphsqueak.sparsifiers.stream.coalesce import close_gaps
 from graphsqueak.sparsifiers.stream.cut_probes import N_STD_BY_CHANCE
-from graphsqueak.sparsifiers.stream.dependent_rounding import count_std, dependent_rounding
+from graphsqueak.sparsifiers.stream.dependent_rounding import (
+    N_BITS,
+    count_std,
+    dependent_rounding,
+)
 from graphsqueak.sparsifiers.stream.pivotal_sampling import pivotal_sample
 from graphsqueak.system.kernels import (
     N_PARTS,
-    STEPS_PER_EDGE,
     parallel_njit,
     parts,
     run_kernel,
 )
-
-# Binary digits of dependent rounding. With 2 the error changes by -2 to +3 %, with 4 by -2 to +1 %.
-# With 8 it changes by -4 to +1 %, and the run takes up to 14 % longer (noise: about 8 %).
-_N_BITS = 3
 
 
 def sample_edges(edges, leverage, scale, *, seed):
@@ -103,7 +102,7 @@ def sample_to_budget(edges, leverage, budget, n_nodes, *, bridge, method, seed):
         n_expected = budget - N_PARTS
     else:
         prob = _probabilities(leverage, bridge, find_scale(leverage, budget))
-        n_bits = _N_BITS if method == "rounding" else 0
+        n_bits = N_BITS if method == "rounding" else 0
         n_expected = budget - 1 - N_STD_BY_CHANCE * count_std(prob, n_bits=n_bits)
     is_certain = bridge
     attempt = 0
@@ -152,7 +151,7 @@ def _select(edges, leverage, is_certain, scale, chosen):
     size = np.zeros_like(part)
     run_kernel(
         _move_chosen,
-        STEPS_PER_EDGE * edges.n_edges,
+        edges.n_edges,
         part,
         *edges,
         leverage,

@@ -39,10 +39,10 @@ from graphsqueak.sparsifiers.budget import Budget, StreamOptions
 from graphsqueak.sparsifiers.stream.base_stream import BaseStream, seed_from
 from graphsqueak.sparsifiers.stream.checkpoint import TIMED, read_checkpoint
 from graphsqueak.sparsifiers.stream.engine import PracticalEngine
-from graphsqueak.sparsifiers.stream.priority_nodes import PRIORITY_FRACTION
+from graphsqueak.sparsifiers.stream.priority_nodes import PriorityNodes
 from graphsqueak.sparsifiers.stream.state import StreamConfig, StreamState
 from graphsqueak.sparsifiers.stream.stream_sparsifier import StreamSparsifier
-from graphsqueak.validation import check_count, check_real
+from graphsqueak.validation import check_count, check_real, explain_keywords
 
 # Half-lives after which an edge may be forgotten, and the largest width of a pane: 2^-32 of a
 # weight is less than the rounding of single precision, 2^-24. At 16, with two full panes, errors of
@@ -50,6 +50,7 @@ from graphsqueak.validation import check_count, check_real
 _N_HALF_LIVES = 32
 
 
+@explain_keywords()
 class TimedSparsifier(BaseStream):
     """Spectral sparsifier of a sliding window, or of edges that decay with time.
 
@@ -118,7 +119,7 @@ class TimedSparsifier(BaseStream):
         half_life: float | None = None,
         n_panes: int = 16,
         priority_nodes: Collection | None = None,
-        priority_fraction: float = PRIORITY_FRACTION,
+        priority_fraction: float = PriorityNodes.fraction,
         options: StreamOptions | None = None,
         random_state: RandomState = None,
     ) -> None:
@@ -294,6 +295,11 @@ class TimedSparsifier(BaseStream):
             last = self._current_pane()
             if until is not None:
                 last = math.ceil(until / self._pane_width) - 1
+            if last < first and since is None:
+                oldest = first * self._pane_width
+                raise InputError(
+                    Parameter("until", until), f" is before {oldest:.10g}, the oldest time kept"
+                )
             if last < first:
                 raise InputError(
                     Parameter("until", until), " must come after ", Parameter("since", since)

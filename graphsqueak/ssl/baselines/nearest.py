@@ -17,11 +17,12 @@ import scipy.sparse.csgraph
 
 from graphsqueak.ssl.base import GraphClassifier
 from graphsqueak.ssl.harmonic import harmonic_scores, induced_subgraph
-from graphsqueak.validation import check_count
+from graphsqueak.validation import check_count, explain_keywords
 
 __all__ = ["NearestLabelClassifier", "SubsampledHFSClassifier"]
 
 
+@explain_keywords()
 @dataclass(kw_only=True, eq=False, repr=False)
 class NearestLabelClassifier(GraphClassifier):
     """Baseline classifier that ignores unlabeled nodes: the label of the closest labeled node.
@@ -70,6 +71,7 @@ class NearestLabelClassifier(GraphClassifier):
         return scores, is_reached
 
 
+@explain_keywords()
 @dataclass(kw_only=True, eq=False, repr=False)
 class SubsampledHFSClassifier(NearestLabelClassifier):
     """Baseline classifier that saves memory by dropping nodes: HFS on a random subgraph.

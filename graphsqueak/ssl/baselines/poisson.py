@@ -22,10 +22,12 @@ from graphsqueak.solvers.components import component_sums
 from graphsqueak.ssl.base import GraphClassifier
 from graphsqueak.ssl.decisions.class_sizes import class_fractions, meet_sizes
 from graphsqueak.ssl.stable import label_means, labeled_components
+from graphsqueak.validation import explain_keywords
 
 __all__ = ["PoissonClassifier"]
 
 
+@explain_keywords()
 @dataclass(kw_only=True, eq=False, repr=False)
 class PoissonClassifier(GraphClassifier):
     """Baseline classifier for very few labels per class (Poisson learning).

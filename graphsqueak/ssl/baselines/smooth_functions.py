@@ -37,11 +37,12 @@ from graphsqueak.solvers.eigenpairs import laplacian_eigenpairs
 from graphsqueak.sparsifiers.budget import Budget
 from graphsqueak.ssl.base import GraphClassifier
 from graphsqueak.ssl.stable import labeled_components
-from graphsqueak.validation import check_count
+from graphsqueak.validation import check_count, explain_keywords
 
 __all__ = ["EigenfunctionClassifier", "SimpleHFSClassifier", "eigenfunctions"]
 
 
+@explain_keywords()
 @dataclass(kw_only=True, eq=False, repr=False)
 class SimpleHFSClassifier(GraphClassifier):
     """Baseline classifier by least squares on the smoothest eigenvectors of the graph.
@@ -140,6 +141,7 @@ class SimpleHFSClassifier(GraphClassifier):
         return _centered_rows(basis @ alpha, has_label), has_label
 
 
+@explain_keywords()
 @dataclass(kw_only=True, eq=False, repr=False)
 class EigenfunctionClassifier(GraphClassifier):
     """Baseline classifier by eigenfunctions of the density of points.

@@ -20,10 +20,12 @@ from graphsqueak.sources.graph_like import GraphLike, as_edge_list, as_stream
 from graphsqueak.ssl.alignment import Labels
 from graphsqueak.ssl.labels import given_labels, is_missing, is_unlabeled
 from graphsqueak.ssl.selection.graph_split import GraphSplit
+from graphsqueak.validation import explain_keywords
 
 __all__ = ["cross_validate"]
 
 
+@explain_keywords()
 def cross_validate(
     estimator: BaseEstimator,
     graph: GraphLike,

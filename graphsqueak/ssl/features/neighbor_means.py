@@ -22,11 +22,17 @@ from sklearn.utils.validation import (
 from graphsqueak.errors import InputError
 from graphsqueak.sources.graph_like import GraphLike
 from graphsqueak.ssl.features.neighborhood import Neighborhood, split_features
-from graphsqueak.validation import check_count
+from graphsqueak.validation import check_count, explain_keywords
 
 __all__ = ["NeighborMeans"]
 
 
+_NO_GRAPH = (
+    "NeighborMeans needs the graph; call fit_transform(X, graph=graph) or transform(X, graph)"
+)
+
+
+@explain_keywords()
 class NeighborMeans(TransformerMixin, BaseEstimator):
     """Transformer that appends means and deviations of the features over each node's neighbors.
 
@@ -96,7 +102,7 @@ class NeighborMeans(TransformerMixin, BaseEstimator):
         # Names and number of columns must be those of `fit`.
         X = np.asarray(validate_data(self, X, dtype=np.float64, reset=False))
         if graph is None:
-            raise InputError("NeighborMeans needs the graph: pass it as transform(X, graph)")
+            raise InputError(_NO_GRAPH)
         neighborhood = Neighborhood(graph, len(X), ids)
         n_features = X.shape[1]
         # Centered: otherwise P X^2 - (P X)^2 cancels if the mean is large.
@@ -134,6 +140,9 @@ class NeighborMeans(TransformerMixin, BaseEstimator):
         graph, ids
             As in `transform`.
         """
+        # The graph may have been passed as y, or before X.
+        if graph is None:
+            raise InputError(_NO_GRAPH)
         return self.fit(X).transform(X, graph, ids=ids)
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> np.ndarray:

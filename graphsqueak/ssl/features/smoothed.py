@@ -41,7 +41,7 @@ from graphsqueak.ssl.features.neighborhood import Neighborhood, split_features
 from graphsqueak.ssl.labels import class_labels, real_labels
 from graphsqueak.ssl.model_selection import MIN_LOO_LABELS
 from graphsqueak.ssl.new_nodes import find_nodes
-from graphsqueak.validation import check_count
+from graphsqueak.validation import check_count, explain_keywords
 
 __all__ = ["Smoothed"]
 
@@ -52,6 +52,7 @@ PARTS = ("estimator", "graph", "smoothed", "prior")
 DEFAULT_WEIGHTS = (0.5, 1.0, 0.5, 0.0)
 
 
+@explain_keywords()
 class Smoothed(BaseEstimator):
     """Predictions of a model of node features, smoothed over a graph as far as that helps.
 

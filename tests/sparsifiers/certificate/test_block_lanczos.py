@@ -135,7 +135,9 @@ def test_a_long_certificate_is_still_one():
     """Constants on components, which no norm sees, once grew with every step."""
     graph, sparsifier = many_components()
     truth = certify(graph, sparsifier).epsilon_upper
-    found = certify(graph, sparsifier, method="lanczos", steps=200, rtol=1e-12, random_state=40_421)
+    found = certify(
+        graph, sparsifier, method="lanczos", max_iter=200, rtol=1e-12, random_state=40_421
+    )
     for lower, upper in found.history:
         assert lower <= truth * (1 + 1e-9)
         assert upper >= truth * (1 - 1e-9)

@@ -170,7 +170,7 @@ def test_threads_do_not_change_the_certificate():
     found = []
     for n_threads in (1, before):
         numba.set_num_threads(n_threads)
-        found.append(certify(graph, sparsifier, steps=6, random_state=4).history)
+        found.append(certify(graph, sparsifier, max_iter=6, random_state=4).history)
     numba.set_num_threads(before)
     assert np.array_equal(*found)
 
@@ -187,7 +187,7 @@ def test_memory_does_not_grow_with_the_steps():
         return solver.solve(b), solver
 
     alone = peak_of(solve)
-    whole = peak_of(lambda: certify(graph, tree, steps=25, rtol=1e-9, random_state=44_003))
+    whole = peak_of(lambda: certify(graph, tree, max_iter=25, rtol=1e-9, random_state=44_003))
     assert whole - alone <= 38 * 8 * graph.n_nodes  # 40, of which the solve above has some
 
 
@@ -219,7 +219,7 @@ def test_a_graph_that_is_read_takes_more_columns_and_fewer_passes(monkeypatch):
 def test_too_few_steps_report_which_end_is_unresolved():
     graph = sources.erdos_renyi(2500, 40_000, random_state=44_004).to_edge_list()
     sparsifier = sparsify(graph, keep=0.3, random_state=44_005)
-    short = certify(graph, sparsifier, steps=30, random_state=44_006)
+    short = certify(graph, sparsifier, max_iter=30, random_state=44_006)
     assert short.epsilon_upper > 1.02 * short.epsilon_lower
     assert short.unresolved.startswith("after 30 steps the sparsifier is too heavy by at least ")
     assert short.unresolved.endswith(f" and at most {short.epsilon_upper:.4g}")

@@ -59,7 +59,7 @@ def test_random_graphs_with_weights_over_many_decades():
             ridge=ridge,
             method="lanczos",
             delta=SURE,
-            steps=4 if seed % 5 else 500,
+            max_iter=4 if seed % 5 else 500,
             random_state=seed,
         )
         slack = 1e-9 * ratios[-1]

@@ -170,7 +170,7 @@ def test_certificates_fail_as_often_as_delta_says():
     n_failures = 0
     for seed in range(n_runs):
         found = certify(
-            graph, sparsifier, method="lanczos", steps=1, delta=delta, random_state=seed
+            graph, sparsifier, method="lanczos", max_iter=1, delta=delta, random_state=seed
         )
         n_failures += found.lambda_max < truth.lambda_max or found.lambda_min > truth.lambda_min
     spread = np.sqrt(n_runs * delta * (1 - delta))

@@ -18,8 +18,10 @@ def sampled(graph):
     return SampledEdges(graph.tail, graph.head, graph.weight, spanning_forest(graph))
 
 
-def estimate_edges(graph, **options):
-    return estimate(sampled(graph), graph.degrees(), n_probes=64, seed=31, **options)
+def estimate_edges(graph, *, min_nodes=2000, **options):
+    return estimate(
+        sampled(graph), graph.degrees(), n_probes=64, min_nodes=min_nodes, seed=31, **options
+    )
 
 
 @pytest.mark.parametrize(

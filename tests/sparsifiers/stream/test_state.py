@@ -136,13 +136,13 @@ def test_a_merge_adds_counts_and_keeps_the_settings_of_every_stream():
     streams = [
         StreamSparsifier(
             n_edges=220,
-            priority_nodes=favored,
+            priority_nodes=priority_nodes,
             priority_fraction=0.3,
             ridge=ridge,
             options=options,
             random_state=seed,
         ).partial_fit(graph.part(start, stop))
-        for seed, (favored, ridge, start, stop) in enumerate(
+        for seed, (priority_nodes, ridge, start, stop) in enumerate(
             [([1, 2], 0.5, 0, 1500), ([2, 7], 0.25, 1500, 2500), (None, 0.125, 2500, None)]
         )
     ]

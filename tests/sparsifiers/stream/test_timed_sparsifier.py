@@ -164,6 +164,7 @@ def test_spans_consist_of_whole_panes():
         ({"at": 3.0}, "forgotten"),
         ({"at": 20.0}, "no edges between"),
         ({"since": 5.0, "until": 4.0}, "after"),
+        ({"until": 0.5}, "until=0.5 is before 1, the oldest time kept"),
         ({"at": 5.0, "since": 4.0}, "without at"),
     ):
         with pytest.raises(InputError, match=said):
@@ -302,10 +303,15 @@ def test_a_merge_adds_panes_of_streams_that_number_nodes_differently():
 def test_edges_at_priority_nodes_are_kept():
     graph = timed(sources.erdos_renyi(80, 12_000, random_state=2).to_edge_list(), 10.0)
     kept = {}
-    for favored in (None, [3]):
-        settings = {"n_edges": 640, "window": 5.0, "priority_nodes": favored, "random_state": 1}
+    for priority_nodes in (None, [3]):
+        settings = {
+            "n_edges": 640,
+            "window": 5.0,
+            "priority_nodes": priority_nodes,
+            "random_state": 1,
+        }
         result = TimedSparsifier(**settings).partial_fit(graph).sparsifier()
-        kept[favored is None] = np.count_nonzero((result.tail == 3) | (result.head == 3))
+        kept[priority_nodes is None] = np.count_nonzero((result.tail == 3) | (result.head == 3))
     assert kept[False] > 2 * kept[True]
 
 
