@@ -2,13 +2,15 @@
 
 import argparse
 import sys
+import time
 from pathlib import Path
 
 from benchmarks.real_data import add_data_option
 from benchmarks.results import Circumstances, Results, compare
-from benchmarks.runner import load_cases, run_cases
+from benchmarks.runner import OURS, load_cases, run_cases
 
 SEED = 662_607
+EXPLANATION = Path(__file__).parent.parent / "docs" / "explanation"
 
 
 def main() -> None:
@@ -23,6 +25,12 @@ def main() -> None:
     running.add_argument(
         "--case", metavar="NAME", action="append", help="one case; may be repeated"
     )
+    running.add_argument(
+        "--size", metavar="SIZE", action="append", help="one size or graph; may be repeated"
+    )
+    running.add_argument(
+        "--processor-time", action="store_true", help="measure processor time: for a busy machine"
+    )
     running.add_argument("--seed", metavar="N", type=int, default=SEED)
     running.add_argument("-o", "--out", metavar="FILE", type=Path, help="JSON file for the results")
     add_data_option(running)
@@ -32,6 +40,10 @@ def main() -> None:
     comparing.add_argument("after", type=Path)
     comparing.add_argument("--tolerance", metavar="FRACTION", type=float, default=0.05)
     comparing.set_defaults(function=compare_files)
+    page = commands.add_parser("page", help="write a page with charts from a file of results")
+    page.add_argument("results", type=Path)
+    page.add_argument("-o", "--out", metavar="FOLDER", type=Path, default=EXPLANATION)
+    page.set_defaults(function=write_page)
     arguments = parser.parse_args()
     arguments.function(arguments)
 
@@ -54,11 +66,27 @@ def run(arguments):
             sys.exit(f"no case {', '.join(sorted(unknown))}; python -m benchmarks list shows all")
         chosen = arguments.case
     circumstances = Circumstances.now(arguments.seed)
-    if circumstances.load > 0.5:
+    if circumstances.load > 0.5 and not arguments.processor_time:
         print(f"load {circumstances.load}: the machine is busy, times vary", file=sys.stderr)
-    rows = run_cases(chosen, is_full=arguments.full, seed=arguments.seed, report=print_run)
-    if arguments.out is not None:
-        Results(circumstances, rows).save(arguments.out)
+    runs = run_cases(
+        chosen,
+        is_full=arguments.full,
+        seed=arguments.seed,
+        sizes=arguments.size,
+        clock=time.process_time if arguments.processor_time else time.perf_counter,
+    )
+    rows = []
+    failures = []
+    for one_run in runs:
+        print_run(one_run)
+        rows += one_run.rows
+        if OURS in one_run.left_out:
+            failures.append(f"{one_run.case.name}, {one_run.size}: {one_run.left_out[OURS]}")
+        if arguments.out is not None:
+            # After every case, so that an interrupted run is not lost.
+            Results(circumstances, rows).save(arguments.out)
+    if failures:
+        sys.exit("graphsqueak failed: " + "; ".join(failures))
 
 
 def print_run(one_run):
@@ -67,9 +95,8 @@ def print_run(one_run):
     for row in one_run.rows:
         value = "-" if row.value is None else f"{row.value:.4g} {row.unit}"
         ratio = "" if row.ratio is None else f"{row.ratio:.2f}x"
-        print(f"    {row.contender:28} {row.quantity:24} {value:>16} {ratio:>10}")
-    for contender, reason in one_run.left_out.items():
-        print(f"    {contender:28} left out: {reason}")
+        line = f"    {row.contender:28} {row.quantity:28} {value:>16} {ratio:>10}  {row.note}"
+        print(line.rstrip())
     sys.stdout.flush()
 
 
@@ -78,6 +105,14 @@ def compare_files(arguments):
     before = Results.load(arguments.before)
     after = Results.load(arguments.after)
     print(*compare(before, after, tolerance=arguments.tolerance), sep="\n")
+
+
+def write_page(arguments):
+    """Write benchmarks.md and its charts into a folder."""
+    from benchmarks.page import write
+
+    load_cases()
+    write(Results.load(arguments.results), arguments.out)
 
 
 def _listed(sizes):

@@ -1,4 +1,5 @@
 """Results of benchmarks: rows and circumstances of a run as JSON, and comparisons of two runs."""
+
 import json
 import os
 import platform

@@ -10,12 +10,14 @@ import importlib
 import math
 import multiprocessing
 import pkgutil
+import signal
 import statistics
 import sys
 import tempfile
+import threading
 import time
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -23,8 +25,31 @@ from typing import NamedTuple
 from benchmarks import cases
 
 OURS = "graphsqueak"
-# Rounds of a measurement end after this time, but not before the first round.
+# Rounds of a measurement end after this time, but not before every contender has run once.
 MAX_SECONDS_PER_MEASUREMENT = 60.0
+# A contender that takes longer than this is interrupted and has no result.
+MAX_SECONDS_PER_CALL = 300.0
+# The first call of a contender loads compiled code, which takes up to a second or two, and is not
+# counted. A call that takes this long is counted and not repeated.
+MAX_WARM_UP_SECONDS = 20.0
+
+
+class Timed(NamedTuple):
+    """What a contender returns if it reports its own time, for example without preparations.
+
+    Attributes
+    ----------
+    seconds : float
+    output : object
+        What `Run.time` returns for the contender.
+    """
+
+    seconds: float
+    output: object = None
+
+
+class OutOfTimeError(Exception):
+    """A contender has been interrupted."""
 
 
 class Row(NamedTuple):
@@ -39,9 +64,11 @@ class Row(NamedTuple):
         What was measured: graphsqueak or a baseline.
     quantity, unit : str
     value : float or None
-        None if the contender failed or was too slow for this size.
+        None if the contender is not installed, failed, or was too slow for this size.
     ratio : float or None
         Value divided by that of graphsqueak.
+    note : str
+        Why the value is missing.
     """
 
     question: str
@@ -52,6 +79,7 @@ class Row(NamedTuple):
     unit: str
     value: float | None
     ratio: float | None = None
+    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -110,6 +138,10 @@ class Run:
     seed : int
     folder : Path
         Empty at the start of the case, and removed after it.
+    is_full : bool
+        Whether the run is a full one. Short runs use fewer random seeds or labels.
+    clock : callable
+        Returns seconds: `time.perf_counter`, or `time.process_time` on a busy machine.
     rows : list of Row
     left_out : dict
         Why a contender was not measured.
@@ -119,12 +151,17 @@ class Run:
     size: int | str
     seed: int
     folder: Path
+    is_full: bool = False
+    clock: Callable[[], float] = time.perf_counter
     rows: list[Row] = field(default_factory=list)
     left_out: dict[str, str] = field(default_factory=dict)
 
-    def record(self, contender: str, quantity: str, value: float | None, *, unit: str) -> None:
+    def record(
+        self, contender: str, quantity: str, value: float | None, *, unit: str, note: str = ""
+    ) -> None:
         """Add a value; values that are not finite are stored as missing."""
         if value is not None and not math.isfinite(value):
+            note = "infinite" if math.isinf(value) else "not a number"
             value = None
         row = Row(
             question=self.case.question,
@@ -134,6 +171,7 @@ class Run:
             quantity=quantity,
             unit=unit,
             value=value,
+            note=note,
         )
         self.rows.append(row)
 
@@ -149,7 +187,8 @@ class Run:
         Parameters
         ----------
         contenders : mapping of str to callable
-            Functions without arguments. One that raises an ImportError is left out.
+            Functions without arguments. One that raises an exception, an ImportError for example,
+            is left out of this measurement and of the later ones of the case.
         n_rounds : int
             All contenders run once per round. A round before the first is not counted: it loads
             compiled code and fills the caches of files.
@@ -157,25 +196,41 @@ class Run:
         """
         outputs = {}
         seconds: dict[str, list[float]] = {}
+        is_slow = set()
         began = time.perf_counter()
         for number in range(n_rounds + 1):
             spent = time.perf_counter() - began
             if number > 1 and spent > MAX_SECONDS_PER_MEASUREMENT:
                 break
             for name, contender in contenders.items():
-                if name in self.left_out:
+                if name in self.left_out or name in is_slow:
                     continue
-                started = time.perf_counter()
                 try:
-                    outputs[name] = contender()
-                except ImportError as missing:
-                    self.left_out[name] = f"{missing.name} is not installed"
+                    outputs[name], taken = self._timed(contender)
+                except Exception as error:
+                    outputs.pop(name, None)
+                    seconds.pop(name, None)
+                    self.left_out[name] = _reason(error)
                     continue
-                if number > 0:
-                    seconds.setdefault(name, []).append(time.perf_counter() - started)
-        for name, times in seconds.items():
-            self.record(name, quantity, statistics.median(times), unit="s")
+                if taken > MAX_WARM_UP_SECONDS:
+                    is_slow.add(name)
+                if number > 0 or name in is_slow:
+                    seconds.setdefault(name, []).append(taken)
+        for name in contenders:
+            if name in seconds:
+                self.record(name, quantity, statistics.median(seconds[name]), unit="s")
+            else:
+                self.record(name, quantity, None, unit="s", note=self.left_out[name])
         return outputs
+
+    def _timed(self, contender):
+        with _time_limit(MAX_SECONDS_PER_CALL):
+            started = self.clock()
+            output = contender()
+            taken = self.clock() - started
+        if isinstance(output, Timed):
+            return output.output, output.seconds
+        return output, taken
 
     def memory(self, contenders: Mapping[str, Callable]) -> None:
         """Record the peak memory of every contender, each in a process of its own.
@@ -194,7 +249,36 @@ class Run:
             with suppress(EOFError):
                 peak = receiver.recv()
             process.join()
-            self.record(name, "peak memory", peak and peak / 2**20, unit="MiB")
+            note = "" if peak else "failed"
+            self.record(name, "peak memory", peak and peak / 2**20, unit="MiB", note=note)
+
+
+def _reason(error):
+    if isinstance(error, ImportError):
+        return f"{error.name} is not installed"
+    if isinstance(error, OutOfTimeError):
+        return f"no result within {MAX_SECONDS_PER_CALL:g} s"
+    return str(error).partition("\n")[0] or type(error).__name__
+
+
+@contextmanager
+def _time_limit(seconds):
+    """Raise OutOfTimeError after this time, as soon as compiled code returns to Python."""
+
+    def interrupt(signal_number, frame):
+        raise OutOfTimeError
+
+    is_possible = threading.current_thread() is threading.main_thread()
+    if not (is_possible and hasattr(signal, "setitimer")):
+        yield
+        return
+    previous = signal.signal(signal.SIGALRM, interrupt)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, previous)
 
 
 def _send_peak_memory(contender, sender):
@@ -205,9 +289,14 @@ def _send_peak_memory(contender, sender):
 
 
 def run_cases(
-    names: list[str], *, is_full: bool, seed: int, report: Callable[[Run], None]
-) -> list[Row]:
-    """Run cases at all their sizes; return their rows with ratios.
+    names: list[str],
+    *,
+    is_full: bool,
+    seed: int,
+    sizes: list[str] | None = None,
+    clock: Callable[[], float] = time.perf_counter,
+) -> Iterator[Run]:
+    """Run cases at all their sizes; yield each run, with its rows, when it has ended.
 
     Parameters
     ----------
@@ -215,23 +304,33 @@ def run_cases(
     is_full : bool
         Whether to use the sizes of a full run.
     seed : int
-    report : callable
-        Called with the `Run` of every size when it has ended.
+    sizes : list of str or None
+        Only these sizes, short or full, as they are printed.
+    clock : callable
     """
-    rows = []
     for name in names:
         chosen = CASES[name]
-        for size in chosen.full if is_full else chosen.short:
+        all_sizes = chosen.full if is_full else chosen.short
+        if sizes is not None:
+            both = dict.fromkeys((*chosen.short, *chosen.full))
+            all_sizes = [size for size in both if str(size) in sizes]
+        for size in all_sizes:
             with tempfile.TemporaryDirectory() as folder:
-                run = Run(case=chosen, size=size, seed=seed, folder=Path(folder))
+                run = Run(
+                    case=chosen,
+                    size=size,
+                    seed=seed,
+                    folder=Path(folder),
+                    is_full=is_full,
+                    clock=clock,
+                )
                 try:
                     chosen.function(run, size)
                 except FileNotFoundError as missing:
+                    # A real graph that is not on this machine.
                     print(f"{name}, {size}: left out, {missing}", file=sys.stderr)
                 run.rows[:] = with_ratios(run.rows)
-                report(run)
-                rows += run.rows
-    return rows
+                yield run
 
 
 def with_ratios(rows: list[Row]) -> list[Row]:
