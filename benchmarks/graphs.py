@@ -49,15 +49,21 @@ def _rough(graph, decades):
 
 
 def rmat(scale: int, n_edges: int) -> EdgeList:
-    """Return an R-MAT graph: each bit of two ids falls into one of four quadrants."""
-    rng = np.random.default_rng(SEED)
+    """Return an R-MAT graph of 2^scale nodes."""
+    tail, head = rmat_ends(scale, n_edges, seed=SEED)
+    return EdgeList(tail=tail, head=head, n_nodes=2**scale)
+
+
+def rmat_ends(scale: int, n_edges: int, seed) -> tuple[np.ndarray, np.ndarray]:
+    """Return the ends of R-MAT edges: each bit of two ids falls into one of four quadrants."""
+    rng = np.random.default_rng(seed)
     tail = np.zeros(n_edges, dtype=np.int64)
     head = np.zeros(n_edges, dtype=np.int64)
     for _ in range(scale):
         quadrant = np.searchsorted(np.cumsum(RMAT_QUADRANTS), rng.random(n_edges), side="right")
         tail = 2 * tail + quadrant // 2
         head = 2 * head + quadrant % 2
-    return EdgeList(tail=tail, head=head, n_nodes=2**scale)
+    return tail, head
 
 
 def delaunay(n_nodes: int) -> EdgeList:

@@ -235,7 +235,8 @@ class Run:
     def memory(self, contenders: Mapping[str, Callable]) -> None:
         """Record the peak memory of every contender, each in a process of its own.
 
-        Functions must be importable, such as `functools.partial` of functions of a module.
+        Functions must be importable, such as `functools.partial` of functions of a module. The
+        libraries that this module imports, 200 to 350 MiB, are included for every contender.
         """
         context = multiprocessing.get_context("spawn")
         for name, contender in contenders.items():
