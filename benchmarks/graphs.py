@@ -16,7 +16,7 @@ from sklearn.neighbors import kneighbors_graph
 from benchmarks.real_data import data_file, load_present
 from graphsqueak.datasets import load_spam
 from graphsqueak.graph import EdgeList
-from graphsqueak.sources import neighbor_edges
+from graphsqueak.sources import neighbor_edges, read_edges
 from graphsqueak.sources.synthetic import closed_forms, random_graphs
 
 SEED = 20_261_116
@@ -76,9 +76,9 @@ def delaunay(n_nodes: int) -> EdgeList:
 
 
 def road_like(n_nodes: int) -> EdgeList:
-    """Return a Delaunay triangulation of which 45 % of the edges and a spanning tree are kept.
+    """Return the shortest spanning tree of a Delaunay triangulation and 15 % of its other edges.
 
-    It has about 2.6 edges at a node, like the road networks of DIMACS, and lengths as weights.
+    The mean degree is 2.6, as in road networks, and weights are inverse lengths.
     """
     points = np.random.default_rng(SEED).random((n_nodes, 2))
     whole = delaunay(n_nodes)
@@ -129,6 +129,12 @@ def _astro():
     return EdgeList(tail=pairs[:, 0], head=pairs[:, 1])
 
 
+def _snap(name):
+    """Read a graph of SNAP from a folder of its name, which has one file."""
+    files = sorted(data_file(name).iterdir())
+    return read_edges(files[0]).to_edge_list().simplified()
+
+
 def _facebook():
     path = data_file("facebook_combined", "facebook_combined.txt")
     # Some copies have a first line with the numbers of nodes and edges.
@@ -173,6 +179,10 @@ GRAPHS = {
     "ca-AstroPh": _astro,
     "ca-GrQc": lambda: pairs_of("ca-GrQc", "CA-GrQc.txt", 4),
     "facebook_combined": _facebook,
+    "com-Amazon": lambda: _snap("com-Amazon"),
+    "as-Skitter": lambda: _snap("as-Skitter"),
+    "com-LiveJournal": lambda: _snap("com-LiveJournal"),
+    "com-Orkut": lambda: _snap("com-Orkut"),
 }
 
 

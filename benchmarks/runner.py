@@ -35,7 +35,7 @@ MAX_WARM_UP_SECONDS = 20.0
 
 
 class Timed(NamedTuple):
-    """What a contender returns if it reports its own time, for example without preparations.
+    """A result of a contender that reports its own time, for example without preparations.
 
     Attributes
     ----------
@@ -129,7 +129,7 @@ def load_cases() -> dict[str, Case]:
 
 @dataclass
 class Run:
-    """What a case needs: a seed, a folder for its files, and where results go.
+    """The arguments of a case: a seed, a folder for its files, and methods that record results.
 
     Attributes
     ----------

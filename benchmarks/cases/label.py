@@ -278,7 +278,7 @@ def _gaussians(truth, distance, rng):
 
 
 def _words(truth, rng, n_words=1433):
-    """Return bags of about 18 words, half of which are drawn from those of the class."""
+    """Return bags of about 18 words: half of them are drawn from the words of the class."""
     frequency = 1 / np.arange(1, n_words + 1) ** 0.8
     frequency /= frequency.sum()
     words_of_class = np.array([rng.permutation(n_words) for _ in range(truth.max() + 1)])

@@ -78,7 +78,9 @@ def random_pairs(run: Run, name: str) -> None:
     is_connected = component[first] == component[second]
     pairs = np.column_stack([first, second])[is_connected]
     exact = effective_resistance(graph, pairs, method="exact")
-    contenders = {OURS: partial(effective_resistance, graph, pairs, rtol=0.01, random_state=SEED)}
+    contenders = {
+        OURS: partial(effective_resistance, graph, pairs, rtol=0.01, random_state=run.seed)
+    }
     mean_degree = 2 * graph.n_edges / graph.n_nodes
     if graph.n_nodes <= MAX_DENSE_NODES:
         contenders["numpy pinv"] = partial(_numpy_pinv, graph, pairs)

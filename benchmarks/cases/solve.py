@@ -58,7 +58,13 @@ def sixteen_columns(run: Run, name: str) -> None:
     _measure(run, graphs.GRAPHS[name](), n_columns=16)
 
 
-@case("solve", short=(), full=FULL)
+@case("solve", full=("com-Amazon", "as-Skitter", "com-LiveJournal", "com-Orkut"))
+def large_one_column(run: Run, name: str) -> None:
+    """Solve for one random right-hand side on large graphs of SNAP."""
+    _measure(run, graphs.GRAPHS[name](), n_columns=1)
+
+
+@case("solve", full=FULL)
 def backends(run: Run, name: str) -> None:
     """Solve for 16 right-hand sides with each backend: is the automatic choice the fastest?"""
     graph = graphs.GRAPHS[name]()
