@@ -6,7 +6,7 @@ from matplotlib import pyplot as plt
 
 from benchmarks.figure_style import BLUE, GRAY, RED, save, style
 from benchmarks.results import Circumstances, Results
-from benchmarks.runner import CASES, OURS, Row
+from benchmarks.runner import CASES, INFINITE, OURS, Row
 
 # Titles of the questions, in the order of the page.
 TITLES = {
@@ -84,20 +84,24 @@ def _section(rows: list[Row]):
         shown = [_cell(cells.get((size, quantity, contender))) for contender in contenders]
         size_text = f"{size:,}" if isinstance(size, int) else size
         lines.append(f"| {size_text} | {quantity} | " + " | ".join(shown) + " |")
-    notes = dict.fromkeys(f"{row.contender}, {row.size}: {row.note}" for row in rows if row.note)
+    notes = dict.fromkeys(
+        f"{row.contender}, {row.size}: {row.note}"
+        for row in rows
+        if row.note and row.note != INFINITE
+    )
     if notes:
         lines += ["", "No value: " + "; ".join(notes) + "."]
     return [*lines, ""]
 
 
 def _cell(row: Row | None):
-    """Return value, unit and ratio, or a dash.
+    """Return value, unit and ratio; or a dash, which a note below the table explains.
 
     >>> _cell(Row("solve", "solve/one", "grid", "scipy", "time", "s", 2.0, 4.0))
     '2 s (4x)'
     """
     if row is None or row.value is None:
-        return "-"
+        return "infinite" if row is not None and row.note == INFINITE else "-"
     value = f"{row.value:,.3g} {row.unit}".strip()
     if row.contender == OURS or row.ratio is None:
         return value
@@ -136,6 +140,8 @@ def _draw_panel(ax, rows):
     ax.set_yticks(range(len(contenders)), contenders)
     ax.set_ylim(-0.6, len(contenders) - 0.4)
     ax.set_xscale("log")
-    quantities = list(dict.fromkeys(row.quantity for row in rows))
-    named = ", ".join(quantities[:3]) + (", ..." if len(quantities) > 3 else "")
+    ax.xaxis.set_major_formatter(lambda ratio, position: f"{ratio:g}x")
+    # "time, 16 columns" and "time, 1 column" are both "time".
+    kinds = dict.fromkeys(row.quantity.partition(",")[0] for row in rows)
+    named = next(iter(kinds)) if len(kinds) == 1 else f"{len(kinds)} quantities"
     ax.set_xlabel(f"{named}, relative to graphsqueak")

@@ -25,6 +25,8 @@ from typing import NamedTuple
 from benchmarks import cases
 
 OURS = "graphsqueak"
+# Note of a row whose value is infinite.
+INFINITE = "infinite"
 # Rounds of a measurement end after this time, but not before every contender has run once.
 MAX_SECONDS_PER_MEASUREMENT = 60.0
 # A contender that takes longer than this is interrupted and has no result.
@@ -161,7 +163,7 @@ class Run:
     ) -> None:
         """Add a value; values that are not finite are stored as missing."""
         if value is not None and not math.isfinite(value):
-            note = "infinite" if math.isinf(value) else "not a number"
+            note = INFINITE if math.isinf(value) else "not a number"
             value = None
         row = Row(
             question=self.case.question,

@@ -1,6 +1,7 @@
 """The runner of benchmarks, files and pages of results, and where benchmarks look for data."""
 
 import importlib.util
+import re
 import subprocess
 import sys
 import time
@@ -259,6 +260,7 @@ def results(value=2.0):
         Row("solve", "solve/one_column", "grid", "pyamg", "time", "s", None, note="residual 1e-2"),
         Row("shrink", "shrink/text", 2000, OURS, "peak memory", "MiB", 400.0),
         Row("shrink", "shrink/text", 2000, "polars", "peak memory", "MiB", 100.0),
+        Row("shrink", "shrink/text", 2000, "duckdb", "peak memory", "MiB", None, note="infinite"),
     ]
     return Results(CIRCUMSTANCES, with_ratios(rows))
 
@@ -285,11 +287,12 @@ def test_the_page_has_a_chart_and_a_table_with_ratios_and_commands(tmp_path):
     for line in (
         "| size | quantity | graphsqueak | scipy | pyamg |",
         "| grid | time | 2 s | 3 s (1.5x) | - |",
-        "| 2,000 | peak memory | 400 MiB | 100 MiB (0.25x) |",
+        "| 2,000 | peak memory | 400 MiB | 100 MiB (0.25x) | infinite |",
         "`python -m benchmarks run --full --case solve/one_column`",
         "No value: pyamg, grid: residual 1e-2.",
     ):
         assert line in text.splitlines()
+    assert text.count("No value:") == 1
     for question in ("solve", "shrink"):
         assert f"(benchmarks_{question}.svg)" in text
         assert (tmp_path / f"benchmarks_{question}.svg").read_text().startswith("<?xml")
@@ -322,3 +325,22 @@ def test_every_case_is_described_and_has_sizes():
         assert one.question in results_page.TITLES
         assert one.description.endswith((".", "?"))
         assert one.full
+
+
+def test_commands_of_the_documentation_name_cases_that_exist():
+    names = runner.load_cases()
+    questions = {one.question for one in names.values()}
+    root = FOLDER.parent
+    pages = [*root.glob("*.md"), *(root / "docs").rglob("*.md")]
+    n_found = 0
+    for path in pages:
+        text = path.read_text()
+        for name in re.findall(r"--case ([a-z]\w*/\w+)", text):
+            assert name in names, path
+            n_found += 1
+        for name in re.findall(r"--question ([a-z]\w*)", text):
+            assert name in questions, path
+            n_found += 1
+        for module in re.findall(r"python -m benchmarks\.(\w+)", text):
+            assert (FOLDER / f"{module}.py").exists(), path
+    assert n_found > 10
