@@ -52,9 +52,11 @@ fuzz: $(READY)
 	$(BIN)/python -m tests.fuzz.run --minutes $(MINUTES)
 	HYPOTHESIS_PROFILE=long $(BIN)/pytest -q tests/sources/files/test_differential.py
 
-# Real data sets are read from the folder $$GRAPHSQUEAK_DATA; benchmarks skip those that are absent.
+# Compare with other libraries, in under ten minutes; ARGS=--full for all sizes. Real data sets are
+# read from the folder $$GRAPHSQUEAK_DATA; those that are absent are left out.
 bench: .venv/ready-bench
-	@for study in benchmarks/bench_*.py; do echo "== $$study"; $(BIN)/python $$study $(ARGS) || exit 1; done
+	mkdir -p build
+	$(BIN)/python -m benchmarks run --out build/benchmarks.json $(ARGS)
 
 $(READY): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv

@@ -1,6 +1,6 @@
 """Clusters of a sparsifier beside those of the graph, and beside random edges of the same number.
 
-    python benchmarks/bench_clusters.py [--quick] [--json] [--only NAME]
+    python -m benchmarks.bench_clusters [--quick] [--json] [--only NAME]
 
 Louvain's method (networkx) finds clusters in the graph, in its sparsifier and in as many edges
 drawn at random. Figures are the adjusted mutual information (AMI) with the clusters of the whole
@@ -15,10 +15,10 @@ import statistics
 
 import networkx as nx
 import numpy as np
-import zoo
-from real_data import add_data_option, data_file, load_present
 from sklearn.metrics import adjusted_mutual_info_score
 
+from benchmarks import graphs as shared
+from benchmarks.real_data import add_data_option, data_file, load_present
 from graphsqueak import EdgeList, InputError, sources, sparsify
 from graphsqueak.analysis.community import find_labels
 
@@ -98,7 +98,7 @@ GRAPHS = {
     "uneven clusters": uneven_clusters,
     "facebook_combined": friends,
     "ca-GrQc": authors,
-    "ca-AstroPh": zoo.ZOO["ca-AstroPh"],
+    "ca-AstroPh": shared.GRAPHS["ca-AstroPh"],
 }
 QUICK = ("block model", "uneven clusters", "ca-GrQc")
 

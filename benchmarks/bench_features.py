@@ -1,6 +1,6 @@
 """Models of node features and a graph, against each of the two alone and simple combinations.
 
-    python benchmarks/bench_features.py [--split tuning|checking] [--draws N] [--only NAME] [--json]
+    python -m benchmarks.bench_features [--split tuning|checking] [--draws N] [--only NAME] [--json]
 
 Every method gets the same graph, features and labels. Settings of the package were chosen on the
 graphs of `TUNING`; those of `CHECKING` are of other sizes, homophilies and kinds. Graphs are
@@ -23,14 +23,15 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse
-from real_data import add_data_option
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import average_precision_score, roc_auc_score
-from ssl_data import SEED, cora, spam, spam_graph
 
 import graphsqueak as gs
+from benchmarks.graphs import LABEL_SEED as SEED
+from benchmarks.graphs import cora, spam, spam_graph
+from benchmarks.real_data import add_data_option
 
 # Below it, HistGradientBoostingClassifier cannot split 20 labels.
 TREES = HistGradientBoostingClassifier(max_iter=100, min_samples_leaf=5, random_state=SEED)

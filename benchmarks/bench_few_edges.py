@@ -1,6 +1,6 @@
 """Few edges: what is preserved at hardly more edges than nodes, by method.
 
-    python benchmarks/bench_few_edges.py [--quick] [--json] [--kappa] [--per-node R] [--only NAME]
+    python -m benchmarks.bench_few_edges [--quick] [--json] [--kappa] [--per-node R] [--only NAME]
 
 The median relative errors of `auto` (the default of `sparsify`, which is the stream), `subgraph`
 and `uniform` at the same number of edges:
@@ -35,10 +35,11 @@ import numpy as np
 import scipy.sparse.csgraph
 import scipy.sparse.linalg
 import scipy.spatial
-import zoo
-from bench_quality import networkit_peers, pairs_of
-from real_data import add_data_option, data_file, load_present
 
+from benchmarks import graphs as shared
+from benchmarks.cases.quality import networkit_sparsifiers
+from benchmarks.graphs import pairs_of
+from benchmarks.real_data import add_data_option, data_file, load_present
 from graphsqueak import EdgeList, analysis, sources, sparsify
 from graphsqueak.errors import AccuracyWarning
 from graphsqueak.graph.forest import make_sets, union_edges
@@ -120,7 +121,7 @@ def graphs_and_edges(*, quick):
     }
     for name, graph in load_present(files):
         yield name, largest_component(graph), few
-    for name, graph in zoo.load(["ca-AstroPh"]):
+    for name, graph in shared.load(["ca-AstroPh"]):
         yield name, largest_component(graph.simplified()), few
     for name, graph in meshes(quick=False):
         yield name, graph, (1.13, 1.7)
@@ -133,7 +134,7 @@ def meshes(*, quick):
         yield "grid 40", sources.grid(40, 40).to_edge_list()
         yield "circuit 40", circuit(40)
         return
-    for name, graph in zoo.load(["minnesota", "fe_4elt2", "4elt", "wing"]):
+    for name, graph in shared.load(["minnesota", "fe_4elt2", "4elt", "wing"]):
         yield name, largest_component(graph.simplified())
     yield "Delaunay 11000", delaunay(11_000)
     yield "Delaunay 100000", delaunay(100_000)
@@ -280,8 +281,8 @@ def compare_kappa(graph, per_node):
     }
     if graph.n_edges <= 150_000:
         with contextlib.suppress(ImportError):
-            peers = networkit_peers(graph, n_edges)
-            methods |= {name: lambda run=run: run(SEED) for name, run in peers.items()}
+            baselines = networkit_sparsifiers(graph, n_edges)
+            methods |= {name: lambda run=run: run(SEED) for name, run in baselines.items()}
     kappa, row = Kappa(graph), {"nodes": graph.n_nodes, "edges": graph.n_edges, "kept": n_edges}
     seconds = {}
     for name, make in methods.items():

@@ -1,8 +1,8 @@
 """Forecasts beside what is measured: error and kappa of sparsifiers, told before they are made.
 
-    python benchmarks/bench_forecast.py [--quick] [--json] [--only NAME]
+    python -m benchmarks.bench_forecast [--quick] [--json] [--only NAME]
 
-The graphs are those of bench_quality.py and sparser ones: neighbors in the plane, a Delaunay
+The graphs are the dense ones of graphs.py and sparser ones: neighbors in the plane, a Delaunay
 triangulation, a road network, random graphs with ten edges a node, even and uneven. At a tenth, a
 fifth and a half of the edges, where these can hold the nodes together: the error that
 `Forecast` expects, the one that a certificate measures (`found`), their ratio, and both kappas. A
@@ -13,11 +13,9 @@ import argparse
 import json
 import warnings
 
-import bench_quality
-import zoo
-from bench_few_edges import delaunay
-from real_data import add_data_option
-
+from benchmarks import graphs as shared
+from benchmarks.bench_few_edges import delaunay
+from benchmarks.real_data import add_data_option
 from graphsqueak import certify, sources, sparsify
 from graphsqueak.errors import AccuracyWarning
 from graphsqueak.sparsifiers import Forecast
@@ -49,14 +47,14 @@ def main():
 
 def graphs(*, quick):
     n = 300 if quick else 2000
-    yield from bench_quality.graphs(n)
+    yield from shared.dense_graphs(n)
     yield "ten edges a node", sources.erdos_renyi(n, 10 * n, random_state=SEED).to_edge_list()
     yield "uneven, ten a node", sources.chung_lu(n, 10 * n, random_state=SEED).to_edge_list()
     yield "15 neighbors", sources.gaussian_neighbors(n, 15, random_state=SEED).to_edge_list()
     yield "small world", sources.small_world(n // 40, 40, 8 * n, random_state=SEED).to_edge_list()
     yield "Delaunay", delaunay(n)
     if not quick:
-        yield from zoo.load(["minnesota"])
+        yield from shared.load(["minnesota"])
 
 
 def compare(graph):

@@ -1,6 +1,6 @@
 """Defaults of `StableHFSClassifier` against seven graph-only methods, on graphs of many kinds.
 
-    python benchmarks/bench_label_defaults.py [--split tuning|checking] [--part NAME] [--draws N]
+    python -m benchmarks.bench_label_defaults [--split tuning|checking] [--part NAME] [--draws N]
                                               [--only GRAPH ...] [--json]
 
 The graphs and their split are in `label_graphs`. Defaults are tuned on the first half only.
@@ -28,11 +28,11 @@ import warnings
 
 import numpy as np
 import scipy.sparse
-from label_graphs import describe, is_rare, load_graphs
-from real_data import add_data_option
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 import graphsqueak as gs
+from benchmarks.label_graphs import describe, is_rare, load_graphs
+from benchmarks.real_data import add_data_option
 from graphsqueak.graph import EdgeList
 from graphsqueak.solvers import LaplacianSolver
 from graphsqueak.ssl import HomophilyWarning

@@ -1,6 +1,6 @@
 """Labels from a graph that is read: accuracy lost to the whole graph, by passes and by share kept.
 
-    python benchmarks/bench_passes.py [--quick] [--json] [--draws N] [--part NAME] [--only NAME]
+    python -m benchmarks.bench_passes [--quick] [--json] [--draws N] [--part NAME] [--only NAME]
 
 `passes`: `SparseHFSClassifier` as it is beside `StableHFSClassifier` on all edges: accuracy of
 both, share of equal decisions (`agree`), nodes that differ and those that it calls undecided,
@@ -22,12 +22,12 @@ import time
 import warnings
 
 import numpy as np
-from real_data import add_data_option, load_present
 from sklearn.datasets import load_digits, make_blobs, make_moons
 from sklearn.neighbors import NearestNeighbors
-from ssl_data import cora, polblogs
 
 import graphsqueak as gs
+from benchmarks.graphs import cora, polblogs
+from benchmarks.real_data import add_data_option, load_present
 from graphsqueak.sources.neighbors.weights import neighbor_graph
 from graphsqueak.ssl import HomophilyWarning, UnreachedWarning
 

@@ -1,6 +1,6 @@
 """A graph network on fewer edges: those of `Sparsify` beside edges drawn uniformly (DropEdge).
 
-    python benchmarks/bench_pyg.py [--seeds 5] [--epochs 100] [--quick]
+    python -m benchmarks.bench_pyg [--seeds 5] [--epochs 100] [--quick]
 
 A GCN of two layers (16 hidden units, half of them dropped, Adam at .01, weight decay 5e-4), 20
 labels a class, accuracy at all other nodes; edges, labels and first weights are drawn anew for each
@@ -22,9 +22,11 @@ import time
 
 import numpy as np
 import scipy.sparse
-from real_data import add_data_option, load_present
 from sklearn.datasets import load_digits
-from ssl_data import SEED, cora, neighbors
+
+from benchmarks.graphs import LABEL_SEED as SEED
+from benchmarks.graphs import cora, neighbors
+from benchmarks.real_data import add_data_option, load_present
 
 try:
     import torch

@@ -1,6 +1,6 @@
 """Which node to label next: rules beside random nodes and those of largest degree.
 
-    python benchmarks/bench_suggest.py [--draws N] [--images DIR] [--only NAME] [--json]
+    python -m benchmarks.bench_suggest [--draws N] [--images DIR] [--only NAME] [--json]
 
 From one label a class on, five nodes are labeled at a time, eight times, and Stable-HFS answers
 after each. The accuracy over the nodes without a label is averaged over the eight. With C, the
@@ -14,18 +14,21 @@ C is held in full: 1,000 nodes of each graph, and all of Cora.
 """
 
 import argparse
+import gzip
 import json
 import warnings
 from pathlib import Path
 
 import numpy as np
 import scipy.sparse
-from bench_labels import blocks, hidden, image_graph, images
-from real_data import add_data_option, load_present
 from sklearn.datasets import load_digits
-from ssl_data import SEED, cora, largest_component, neighbors, spam
 
 import graphsqueak as gs
+from benchmarks.cases.label import blocks
+from benchmarks.graphs import LABEL_SEED as SEED
+from benchmarks.graphs import cora, largest_component, neighbors, spam
+from benchmarks.real_data import add_data_option, load_present
+from graphsqueak.sources.neighbors.weights import neighbor_graph
 from graphsqueak.ssl.stable import inv_mean_degree
 
 BATCH, ROUNDS = 5, 8
@@ -114,6 +117,34 @@ def best_node(covariance, nodes, rule):
         own = covariance.sum(axis=0) ** 2 / (1 + own)
     own[nodes] = -np.inf
     return int(own.argmax())
+
+
+def images(folder, n_points):
+    parts = [("train", 16, 8), ("t10k", 16, 8)]
+    points, truth = [], []
+    for name, skip_images, skip_labels in parts:
+        with gzip.open(folder / f"{name}-images-idx3-ubyte.gz") as file:
+            points.append(np.frombuffer(file.read(), np.uint8, offset=skip_images))
+        with gzip.open(folder / f"{name}-labels-idx1-ubyte.gz") as file:
+            truth.append(np.frombuffer(file.read(), np.uint8, offset=skip_labels))
+    points = np.concatenate(points).reshape(-1, 784).astype(np.float32) / 255
+    kept = np.random.default_rng(SEED).permutation(len(points))[:n_points]
+    return points[kept], np.concatenate(truth)[kept].astype(int)
+
+
+def image_graph(points):
+    from sklearn.decomposition import PCA
+
+    points = PCA(50, random_state=SEED).fit_transform(points)
+    return scipy.sparse.csr_matrix(
+        neighbor_graph(points, n_neighbors=10, metric="euclidean")[0].to_scipy()
+    )
+
+
+def hidden(truth, nodes):
+    y = np.full(truth.size, -1)
+    y[nodes] = truth[nodes]
+    return y
 
 
 if __name__ == "__main__":

@@ -47,9 +47,9 @@ def style():
     return plt.rc_context(STYLE)
 
 
-def save(figure, name):
-    """Write a figure to the folder docs and close it."""
-    path = DOCS / name
+def save(figure, name, folder=DOCS):
+    """Write a figure to a folder and close it."""
+    path = folder / name
     figure.savefig(path, metadata={"Date": None})
     plt.close(figure)
     # One decimal is enough for coordinates in points, and halves the size.
@@ -57,7 +57,7 @@ def save(figure, name):
         r' d="[^"]*"', lambda match: re.sub(r"(\.\d)\d+", r"\1", match[0]), path.read_text()
     )
     path.write_text(svg)
-    print(f"docs/{name}  {path.stat().st_size / 1000:.0f} kB")
+    print(f"{path.parent.name}/{name}  {path.stat().st_size / 1000:.0f} kB")
 
 
 def draw_edges(ax, positions, tail, head, *, color, width):

@@ -8,12 +8,13 @@ components. Every kind is in both halves with other parameters; real graphs are 
 
 import numpy as np
 import scipy.sparse
-from real_data import data_file, load_present
 from scipy.sparse.csgraph import connected_components
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.preprocessing import StandardScaler
-from ssl_data import cora, neighbors, plain, polblogs, spam_graph, spambase
+
+from benchmarks.graphs import cora, neighbors, polblogs, spam_graph, spambase, unweighted
+from benchmarks.real_data import data_file, load_present
 
 __all__ = ["CHECKING", "TUNING", "load_graphs"]
 
@@ -21,7 +22,7 @@ __all__ = ["CHECKING", "TUNING", "load_graphs"]
 def from_pairs(tail, head, n_nodes):
     """Return the adjacency matrix of an unweighted graph without loops."""
     half = scipy.sparse.coo_array((np.ones(len(tail)), (tail, head)), shape=(n_nodes, n_nodes))
-    return plain(half.tocsr())
+    return unweighted(half.tocsr())
 
 
 def uneven_classes(n_nodes, n_classes, rng, *, ratio):

@@ -12,8 +12,8 @@ Conjugate gradients with the Jacobi preconditioner need no set-up and solve well
 
 Only numbers of iterations are compared and no clock is read, so the choice is reproducible.
 
-Multigrid is not a candidate: on the graphs of benchmarks/zoo.py it was never more than 20 % faster
-than the best of the others, and often failed.
+Multigrid is not a candidate: on the graphs of benchmarks/graphs.py it was never more than 20 %
+faster than the best of the others, and often failed.
 """
 
 import math

@@ -33,7 +33,7 @@ from graphsqueak.system.kernels import inline_njit, parallel_njit, parts, run_ke
 # Iterations in which a preconditioned solve must halve its best residual; otherwise it has reached
 # the rounding error. A good preconditioner gains a digit in 2 to 5 iterations, so the limit only
 # ends solves that cannot converge, such as weights over 14 decades. Halved or doubled: no change in
-# bench_solvers, where no solve takes 50 iterations.
+# benchmarks/cases/solve.py, where no solve takes 50 iterations.
 MAX_STALLED_ITERATIONS = 100
 
 

@@ -9,7 +9,7 @@ close to this bound on dense graphs, so n_edges edges on n nodes predict
 `error_prediction` has predictions for any graph.
 
 *Memory.* The peak of a process with a stream is at a resparsification (`docs/howto/dask.md` uses
-the same estimate; `benchmarks/bench_scale.py` measures the peak):
+the same estimate; `benchmarks/cases/shrink.py` measures the peak):
 
     300 MiB + 500 bytes per node + 100 bytes per kept edge.
 

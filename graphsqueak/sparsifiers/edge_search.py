@@ -18,7 +18,7 @@ import statistics
 from graphsqueak.sparsifiers.error_prediction import ErrorCurve
 
 # A measurement takes tens of products with the whole graph. One or two runs end the search on most
-# graphs of bench_certificate.
+# graphs of benchmarks/cases/certify.py.
 MAX_RUNS = 4
 # Runs have this many times the suggested edges: without a margin, half of all runs would just miss
 # epsilon. Numbers of edges within its square count as equal.

@@ -48,7 +48,8 @@ from graphsqueak.validation import check_count, check_real, explain_keywords
 
 # Half-lives after which an edge may be forgotten, and the largest width of a pane: 2^-32 of a
 # weight is less than the rounding of single precision, 2^-24. At 16, with two full panes, errors of
-# bench_window.py change by at most 2.2 % and one budget more is kept; at 64 nothing changes there.
+# benchmarks/cases/window.py change by at most 2.2 % and one budget more is kept; at 64 nothing
+# changes there.
 _N_HALF_LIVES = 32
 
 

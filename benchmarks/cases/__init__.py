@@ -1,0 +1,1 @@
+"""Cases by question; every module registers its functions with `runner.case`."""
