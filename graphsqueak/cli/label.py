@@ -216,7 +216,7 @@ def label(
     per_class: Annotated[
         bool,
         typer.Option(
-            "--per-class", help="Add a column share_CLASS per class.", rich_help_panel=OUTPUT
+            "--per-class", help="Add a column probability_CLASS per class.", rich_help_panel=OUTPUT
         ),
     ] = False,
     force: Force = False,
@@ -391,7 +391,7 @@ def _output_columns(model, labeled, label_table, *, detection, prediction_sets, 
         for name, column in zip(
             labeled.classes_.tolist(), labeled.label_distributions_.T, strict=True
         ):
-            columns[f"share_{name}"] = column
+            columns[f"probability_{name}"] = column
     if detection.positive_class is not None:
         score, is_flagged, figures = find_positives(
             labeled,

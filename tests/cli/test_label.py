@@ -164,7 +164,7 @@ def test_a_labeled_node_without_an_edge_keeps_its_label(tmp_path, capsys, method
     assert table.tail(2)["label"].to_list() == ["Officer", "Mr. Hi"]
     assert table.tail(2)["confidence"].to_list() == [1.0, 1.0]
     assert table.tail(2)["score"].to_list() == [1.0, 0.0]
-    shares = table.select(pl.selectors.starts_with("share_")).tail(2)
+    shares = table.select(pl.selectors.starts_with("probability_")).tail(2)
     assert shares.sum_horizontal().to_list() == [1.0, 1.0]
     labels.write_text("node,label\n0,a\n1,a\n2,a\n33,b\n99,c\n")  # no other node of class c
     assert run([*command, "--force"]) == 2
@@ -332,8 +332,12 @@ def test_every_node_of_labels_is_in_the_result(tmp_path, capsys, option, name):
     assert table["label"].tail(4).to_list() == ["Officer", "Mr. Hi", "Mr. Hi", "Mr. Hi"]
     # Two of the six labels in the graph are of Officer.
     assert table["confidence"].tail(4).to_list() == pytest.approx([1.0, 2 / 3, 2 / 3, 2 / 3])
-    assert table["share_Officer"].tail(4).to_list() == pytest.approx([1.0, 1 / 3, 1 / 3, 1 / 3])
-    assert table["share_Mr. Hi"].tail(4).to_list() == pytest.approx([0.0, 2 / 3, 2 / 3, 2 / 3])
+    assert table["probability_Officer"].tail(4).to_list() == pytest.approx(
+        [1.0, 1 / 3, 1 / 3, 1 / 3]
+    )
+    assert table["probability_Mr. Hi"].tail(4).to_list() == pytest.approx(
+        [0.0, 2 / 3, 2 / 3, 2 / 3]
+    )
     # Nodes of the graph that no label reaches get the same.
     lost = table.filter(pl.col("node").is_in([50, 51]))
     assert lost["label"].to_list() == ["Mr. Hi", "Mr. Hi"]

@@ -107,8 +107,8 @@ def test_the_command_writes_flags_and_prints_the_report(fraud, capsys):
     assert flagged.sum() == record["flagged"] == 40
     assert record["precision"] == (truth[node] == 1)[flagged].mean()
     assert record["auc"] > 0.9
-    assert table["share_fraud"].to_list() == table["score"].to_list()
-    assert np.allclose(table["share_fraud"] + table["share_fine"], 1)
+    assert table["probability_fraud"].to_list() == table["score"].to_list()
+    assert np.allclose(table["probability_fraud"] + table["probability_fine"], 1)
 
 
 def test_the_recall_that_is_asked_for_is_reached(fraud, capsys):
