@@ -6,7 +6,7 @@ A package lists in its table of contents where each public name lives, and takes
     __all__, __getattr__, __dir__ = lazy_names(__name__, {"EdgeList": "edge_list"})
 
 So `import graphsqueak` costs nothing, and `graphsqueak --help` loads no numerics. Type checkers
-cannot follow this; they read the `__init__.pyi` that `make docs` writes beside each table.
+cannot follow this; they read the `__init__.pyi` that `make docs` writes next to each table.
 
 This module is imported before the command line can catch an interrupt, so it imports little itself.
 """

@@ -161,7 +161,7 @@ def probability_of_spam(scores: ArrayLike, temperature: float) -> np.ndarray:
 def choose_threshold(
     scores: ArrayLike, is_spam: ArrayLike, max_false_positives: float
 ) -> Threshold:
-    """Return the smallest threshold from 0.5 on that is expected to flag at most a fraction of ham.
+    """Return the smallest threshold, at least 0.5, expected to flag at most a fraction of ham.
 
     Parameters
     ----------

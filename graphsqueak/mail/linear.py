@@ -26,9 +26,9 @@ __all__ = ["LinearModel", "fit_linear", "mixture_weight", "scale_to"]
 # Ridge penalty for points of length one. Halved or doubled: at most 0.3 points of accuracy.
 _PENALTY = 0.1
 # Number of folds in which labels are left out; fewer labels are left out one by one. Each takes a
-# fit: 0.15 s of processor time in total for 1,000 labels.
+# fit: 0.15 s of processor time in total for 1,000 labels. Halved or doubled, accuracy changes by at
+# most 0.1 points, and by 0.5 on Spambase with 20 labels (two draws).
 _N_FOLDS = 20
-_TOL = 1e-4
 # Weights that are compared.
 _WEIGHTS = np.linspace(0.0, 1.0, 21)
 
@@ -98,7 +98,7 @@ def fit_linear(points, is_spam):
 def _coefficients(points, target):
     from sklearn.linear_model import Ridge
 
-    model = Ridge(alpha=_PENALTY, fit_intercept=False, solver="sparse_cg", tol=_TOL)
+    model = Ridge(alpha=_PENALTY, fit_intercept=False, solver="sparse_cg")
     return model.fit(points, target).coef_
 
 

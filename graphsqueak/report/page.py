@@ -15,7 +15,8 @@ from graphsqueak.system.terminal import printable
 
 __all__ = ["header_strip", "html_page", "panels", "picture", "wide_picture"]
 
-# Inches, of a figure that is as wide as a phone. Two of them stand side by side on a desk.
+# Inches, of a figure that is as wide as a phone. Two of them fit side by side on a
+# desktop screen. Only the look of pages depends on these.
 _PANEL_SIZE = (4.6, 3.3)
 _DOTS_PER_INCH = 110
 _STYLE = """

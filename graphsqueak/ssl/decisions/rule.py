@@ -86,8 +86,8 @@ class DecisionRule:
         # 1: scores of all nodes, and of labeled nodes without their own labels.
         centered = fit.centered
         if selection.adds_means:
-            share = np.average(labels.targets, axis=0, weights=labels.sample_weight)
-            centered = centered + (fit.offset - share)
+            mean_of_all = np.average(labels.targets, axis=0, weights=labels.sample_weight)
+            centered = centered + (fit.offset - mean_of_all)
         scores = add_prior(fit._replace(centered=centered, offset=offset), prior_weight)
         is_mixed = selection.is_mixed
         loo_scores = selection.loo_scores + prior_weight * prior * is_mixed[:, None]
